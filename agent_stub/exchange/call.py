@@ -1,0 +1,32 @@
+"""What a handler of an operation sees of the request that it answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal, Protocol
+
+CancelMode = Literal["int", "term", "kill", "detach"]
+
+
+class Call(Protocol):
+    """One running request. Handlers are ``async def handler(body, call) -> Answer``."""
+
+    id: bytes
+
+    def emit(self, name: str, body: Any, *raw: bytes) -> None:
+        """Send an event, or keep it for a client that has no credit or is away; never blocks, never raises."""
+        ...
+
+    def on_cancel(self, stop: Callable[[CancelMode], None]) -> None:
+        """Have ``stop`` called when the client cancels; without one the handler's task is cancelled."""
+        ...
+
+
+class Answer:
+    """A reply's body and raw frames."""
+
+    __slots__ = ("body", "raw")
+
+    def __init__(self, body: Any, *raw: bytes) -> None:
+        self.body = body
+        self.raw = raw

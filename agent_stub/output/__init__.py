@@ -1,0 +1,1 @@
+"""Output of commands: bounded windows and spill files."""

@@ -1,0 +1,1 @@
+"""Processes: their trees, their end, their environment, their user."""

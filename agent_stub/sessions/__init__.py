@@ -1,0 +1,1 @@
+"""Sessions: a persistent shell on a pty, and plain execution."""

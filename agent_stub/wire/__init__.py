@@ -1,0 +1,1 @@
+"""The wire protocol: header, bodies, error codes, authentication. Standard library and msgpack only."""

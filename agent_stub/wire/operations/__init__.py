@@ -1,0 +1,1 @@
+"""Typed bodies of every operation: requests, events and replies."""

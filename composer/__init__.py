@@ -1,0 +1,1 @@
+"""Puts a complete agent runtime into any container image: layers made once, appended as manifests only."""

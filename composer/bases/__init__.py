@@ -1,0 +1,1 @@
+"""Where a base image comes from: one module a scheme, all behind `composer.bases.base.Base`."""

@@ -1,0 +1,1 @@
+"""The client of the agent: asyncio first, a synchronous facade on it."""

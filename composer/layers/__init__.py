@@ -1,0 +1,1 @@
+"""From a portable prefix to deterministic layers."""

@@ -1,0 +1,1 @@
+"""Pure planning: values in, exact bytes out; no network, clock or disk."""

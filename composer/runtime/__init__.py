@@ -1,0 +1,1 @@
+"""Engines that start sandboxes, all behind `composer.runtime.engine.Engine`."""

@@ -1,0 +1,1 @@
+"""Where a plan's image goes: one module a destination, all behind `composer.sinks.sink.Sink`."""

@@ -1,0 +1,1 @@
+"""The local content store: an OCI layout keyed by digest, safe between processes."""

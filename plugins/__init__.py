@@ -1,0 +1,1 @@
+"""Plugins of the agent."""
