@@ -22,8 +22,8 @@ class Header:
     """One message's header.
 
     ``id`` is the request's, 16 bytes made by the client; ``kind`` is ``t`` on the wire; ``op`` names the operation of a
-    request and the event of an event; ``seq`` counts the events of a request from 1 (in a request: the last one that the
-    client has, so that a retry resumes after it; in a credit: unused); ``final`` marks the one reply or error;
+    request and the event of an event; ``seq`` counts the events of a request from 1 (in a request: the last one
+    that the client has, so that a retry resumes after it; in a credit: unused); ``final`` marks the one reply or error;
     ``credit`` grants bytes of events beyond those granted before (None in a request: no bound).
     """
 
@@ -60,12 +60,7 @@ class Header:
             raise WireError("malformed", f"the id is not {ID_BYTES} bytes")
         if not isinstance(kind, str) or kind not in _KINDS:
             raise WireError("malformed", "unknown message type")
-        if (
-            not isinstance(op, str | None)
-            or not _natural(seq)
-            or not _natural(credit)
-            or final not in (None, True, False)
-        ):
+        if not (isinstance(op, str | None) and isinstance(final, bool | None) and _natural(seq) and _natural(credit)):
             raise WireError("malformed", "a header field has the wrong type")
         return cls(request, kind, op or "", seq or 0, bool(final), credit)  # type: ignore[arg-type]
 

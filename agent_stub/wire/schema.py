@@ -8,6 +8,7 @@ unions of these, and other bodies.
 from __future__ import annotations
 
 import dataclasses
+import math
 import types
 import typing
 from collections.abc import Callable, Mapping
@@ -29,10 +30,10 @@ def entry(doc: str, *, default: Any = dataclasses.MISSING, low: float | None = N
 
 
 def parse(cls: type[T], value: Any) -> T:
-    """Validate a decoded body; raises `WireError` ``invalid`` naming the field, also for a field that ``cls`` has not."""
+    """Validate a decoded body; raises `WireError` ``invalid`` naming the field, also an unknown one."""
     if not isinstance(value, Mapping):
         raise WireError("invalid", "the body is not a map")
-    checks, required = _checks(cls)
+    checks, required = _checks(cls)  # type: ignore[arg-type]
     given = {}
     for name, item in value.items():
         check = checks.get(name)
@@ -48,7 +49,7 @@ def parse(cls: type[T], value: Any) -> T:
 def dump(body: Any) -> dict[str, Any]:
     """The map that carries ``body``; fields that have their default are left out."""
     result: dict[str, Any] = {}
-    for name, default in _defaults(type(body)):
+    for name, default in _defaults(type(body)):  # type: ignore[arg-type]
         value = getattr(body, name)
         if default is not dataclasses.MISSING and value == default:
             continue
@@ -93,7 +94,7 @@ def _bounded(check: Check, low: float | None, high: float | None) -> Check:
         value = check(value, name)
         if value is not None:
             size = value if isinstance(value, (int, float)) else len(value)
-            if (low is not None and size < low) or (high is not None and size > high) or size != size:
+            if (low is not None and size < low) or (high is not None and size > high) or math.isnan(size):
                 raise WireError("invalid", f"field {name!r} is out of bounds: {low} to {high}")
         return value
 

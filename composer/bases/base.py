@@ -18,7 +18,8 @@ class BaseImage:
     """A resolved base, as a value: all that planning needs, and nothing read from its layers.
 
     ``source`` is the reference as the user wrote it; ``manifest_digest`` identifies the base in tags and labels (for a
-    base without a manifest, such as an engine's image or a root file system, that of the manifest that we write for it);
+    base without a manifest, such as an engine's image or a root file system, that of the manifest that we make for
+    it);
     ``config`` holds the config's original bytes; ``layers`` and ``diff_ids`` are parallel.
     """
 
@@ -36,7 +37,7 @@ class Base(Protocol):
     """A source of one base image. Made by `composer.bases.open_base`; each scheme is one module."""
 
     def resolve(self, platform: Platform) -> BaseImage:
-        """Read index, manifest and config, never layers; raises `BaseNotFoundError`, `PlatformError`, `ArchiveError`."""
+        """Read index, manifest, config, never layers; raises `BaseNotFoundError`, `PlatformError`, `ArchiveError`."""
         ...
 
     def open_layer(self, layer: Descriptor) -> AbstractContextManager[BinaryIO]:
@@ -44,7 +45,7 @@ class Base(Protocol):
         ...
 
     def check_prefix(self, image: BaseImage, prefix: str) -> None:
-        """Raise `PrefixConflictError` where a layer puts a file or link at ``prefix`` and the layers can be read cheaply."""
+        """Raise `PrefixConflictError` where a layer that can be read cheaply has a file or link at ``prefix``."""
         ...
 
     def platforms(self) -> Iterator[Platform]:

@@ -12,8 +12,8 @@ from composer.oci.digest import Digest
 class Layer:
     """One layer, stored: the blob's descriptor, the digest of its tar, and what it holds.
 
-    ``role`` is one of ``libc``, ``bin``, ``browser``, ``plugin``, ``agent``; ``packages`` names what is in it for people
-    and for `composer inspect`; ``unpacked_size`` is the tar's size in bytes.
+    ``role`` is one of ``libc``, ``bin``, ``browser``, ``plugin``, ``agent``; ``packages`` names what is in it for
+    people and for `composer inspect`; ``unpacked_size`` is the tar's size in bytes.
     """
 
     descriptor: Descriptor

@@ -51,7 +51,7 @@ DOCKER = Family(
     zstd_suffix=".zstd",
 )
 # Layers that a base may forbid to push elsewhere; kept as they are (image-spec, layer.md, "Non-Distributable").
-FOREIGN = {
+FOREIGN: dict[str, Compression] = {
     "application/vnd.docker.image.rootfs.foreign.diff.tar": "none",
     "application/vnd.docker.image.rootfs.foreign.diff.tar.gzip": "gzip",
     "application/vnd.oci.image.layer.nondistributable.v1.tar": "none",
@@ -70,9 +70,9 @@ def family_of(media_type: str) -> Family | None:
 
 def compression_of(media_type: str) -> Compression | None:
     """How a layer of this media type is compressed; None for a type that is no layer's."""
+    kinds: tuple[Compression, ...] = ("none", "gzip", "zstd")
     for family in (OCI, DOCKER):
-        for compression in ("none", "gzip", "zstd"):
+        for compression in kinds:
             if media_type == family.layer_type(compression):
                 return compression
-    foreign = FOREIGN.get(media_type)
-    return foreign if foreign in ("none", "gzip", "zstd") else None
+    return FOREIGN.get(media_type)

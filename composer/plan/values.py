@@ -55,7 +55,7 @@ class PlannedBlob:
 
 @dataclass(frozen=True, slots=True)
 class Tags:
-    """The three tags (composition.md): ``source`` all inputs, ``lock`` all but agent and plugins, ``versioned`` for people."""
+    """The three tags: ``source`` of all inputs, ``lock`` of all but agent and plugins, ``versioned`` for people."""
 
     source: str
     lock: str

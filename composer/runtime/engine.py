@@ -91,7 +91,7 @@ class Engine(Protocol):
         """Ask the agent's process to end, kill it after ``grace`` seconds, and remove every trace of the sandbox."""
         ...
 
-    async def list(self) -> list[SandboxInfo]:
+    async def sandboxes(self) -> list[SandboxInfo]:
         """The sandboxes of this user on this engine."""
         ...
 

@@ -71,7 +71,7 @@ class Output:
 
 @dataclass(frozen=True, slots=True)
 class RunReply:
-    """How a command ended. Raw frames: its output (unless streamed), then earlier output of the session when `earlier`."""
+    """How a command ended. Raw frames: its output (unless streamed), then the session's earlier output if any."""
 
     state: State = entry("`running` after a soft timeout; `exited`, `replaced`: what became of the shell.")
     exit_code: int | None = entry("As `$?`; nil while it runs.", default=None)
