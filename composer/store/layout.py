@@ -1,0 +1,83 @@
+"""An OCI image layout (image-spec 1.1, image-layout.md): blobs, and names for some of them in ``index.json``."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from composer.errors import ArchiveError
+from composer.oci.descriptor import Descriptor
+from composer.oci.mediatype import OCI
+from composer.store.blobs import BlobStore
+from composer.store.lock import locked
+
+REFERENCE_NAME = "org.opencontainers.image.ref.name"
+_VERSION = '{"imageLayoutVersion":"1.0.0"}'
+
+
+class Layout:
+    """One layout directory. Names change by rename of ``index.json`` under a lock, so readers see all or nothing."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.blobs = BlobStore(root)
+
+    def create(self) -> None:
+        """Make the directory a layout when it is none yet."""
+        (self.root / "blobs" / "sha256").mkdir(parents=True, exist_ok=True)
+        marker = self.root / "oci-layout"
+        if not marker.exists():
+            _replace(marker, _VERSION.encode())
+
+    def references(self) -> dict[str, Descriptor]:
+        """Every named manifest or index; raises `ArchiveError` when index.json cannot be read."""
+        return {
+            name: descriptor
+            for descriptor in self._descriptors()
+            if isinstance(name := descriptor.annotations.get(REFERENCE_NAME), str)
+        }
+
+    def get(self, name: str) -> Descriptor | None:
+        """The manifest or index of that name."""
+        return self.references().get(name)
+
+    def set_reference(self, name: str, descriptor: Descriptor) -> None:
+        """Give ``descriptor`` the name, and take it from whatever had it."""
+        annotations = {**descriptor.annotations, REFERENCE_NAME: name}
+        named = Descriptor(
+            descriptor.media_type, descriptor.digest, descriptor.size, {**descriptor.extra, "annotations": annotations}
+        )
+        self._change(name, [named])
+
+    def remove_reference(self, name: str) -> None:
+        """Forget a name; its blobs stay until they are pruned."""
+        self._change(name, [])
+
+    def _change(self, name: str, added: list[Descriptor]) -> None:
+        self.create()
+        with locked(self.root / ".index.lock"):
+            kept = [row for row in self._descriptors() if row.annotations.get(REFERENCE_NAME) != name]
+            rows = sorted([*kept, *added], key=lambda row: (row.annotations.get(REFERENCE_NAME, ""), row.digest))
+            index = {"schemaVersion": 2, "mediaType": OCI.index, "manifests": [row.as_json() for row in rows]}
+            _replace(self.root / "index.json", json.dumps(index, indent=2).encode())
+
+    def _descriptors(self) -> list[Descriptor]:
+        path = self.root / "index.json"
+        try:
+            document: Any = json.loads(path.read_bytes())
+        except FileNotFoundError:
+            return []
+        except (OSError, ValueError) as error:
+            raise ArchiveError(str(path), f"cannot be read: {error}", "make the layout again") from error
+        manifests = document.get("manifests") if isinstance(document, dict) else None
+        if not isinstance(manifests, list):
+            raise ArchiveError(str(path), "has no list of manifests", "make the layout again")
+        return [Descriptor.parse(row, str(path)) for row in manifests]
+
+
+def _replace(path: Path, data: bytes) -> None:
+    partial = path.with_name(f".{path.name}.{os.getpid()}")
+    partial.write_bytes(data)
+    partial.replace(path)
