@@ -1,0 +1,144 @@
+"""From a lock to a portable prefix in a stage: fetch, link, make portable, compile, check."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Protocol
+
+from composer.env.built import BuiltEnv, BuiltPackage
+from composer.env.bytecode import compile_all
+from composer.env.elf import AARCH64, X86_64, Machine
+from composer.env.fetch import PackageCache
+from composer.env.files import set_modes
+from composer.env.gates.report import raise_failed
+from composer.env.link import LinkedPackage, link
+from composer.env.loader import check_prefix
+from composer.env.lock import Lock, LockedPackage
+from composer.env.portable import make_portable
+from composer.env.verify import verify_files
+from composer.errors import DiskFullError, StoreError
+from composer.oci.platform import Platform
+
+Progress = Callable[[str, int, int], None]
+PREFIX = "/.oc"
+
+_STEPS = ("link", "portable", "compile", "check")
+_MACHINES = {"linux-64": X86_64, "linux-aarch64": AARCH64}
+
+
+class Rooted(Protocol):
+    """A store, as far as a build needs one: ``packages`` and ``tmp`` are made below ``root``."""
+
+    @property
+    def root(self) -> Path:
+        """The store's folder."""
+
+
+def silent(what: str, done: int, total: int) -> None:
+    """Progress that nobody looks at."""
+
+
+def machine_of(platform: Platform) -> Machine:
+    """The CPU of a platform that has runtime environments; raises `UsageError`."""
+    return _MACHINES[platform.subdir]
+
+
+@contextmanager
+def build_env(
+    lock: Lock,
+    platform: Platform,
+    store: Rooted,
+    *,
+    prefix: str = PREFIX,
+    channels: Sequence[str] = (),
+    progress: Progress = silent,
+) -> Iterator[BuiltEnv]:
+    """Build the environment of ``platform`` in a stage that goes away with the context.
+
+    Equal locks give equal bytes (content, modes, links) for any user, umask, time, locale, folder and channel location.
+    ``channels`` are asked for archives that their own URLs no longer give. Raises `SpecError`, `ChannelError`,
+    `DigestMismatchError`, `VerifyError`, `StoreError`. Synchronous: use it in a thread where an event loop runs.
+    """
+    check_prefix(prefix)
+    machine = machine_of(platform)
+    packages = lock.of(platform)
+    digest = lock.digest(platform)
+    archives = PackageCache(store.root / "packages").fetch(packages, progress, channels)
+    with _stage(store.root / "tmp") as stage:
+        root = stage / prefix[1:]
+        progress(_STEPS[0], 0, len(_STEPS))
+        linked = link(archives, root, stage / "extracted", prefix)
+        progress(_STEPS[1], 1, len(_STEPS))
+        with _disk(stage):
+            moved = make_portable(root, machine, prefix)
+            shutil.rmtree(stage / "extracted")
+            progress(_STEPS[2], 2, len(_STEPS))
+            compile_all(root, machine, prefix)
+            set_modes(root)
+        env = BuiltEnv(root, prefix, platform, digest, _packages(root, packages, linked, moved))
+        progress(_STEPS[3], 3, len(_STEPS))
+        raise_failed(verify_files(root, prefix, host_paths=(str(stage), str(store.root))))
+        progress(_STEPS[3], len(_STEPS), len(_STEPS))
+        yield env
+
+
+@contextmanager
+def _stage(parent: Path) -> Iterator[Path]:
+    """A folder below ``parent``; a killed process leaves ``env-PID-*`` for prune."""
+    with _disk(parent):
+        parent.mkdir(parents=True, exist_ok=True)
+        stage = Path(tempfile.mkdtemp(prefix=f"env-{os.getpid()}-", dir=parent)).resolve()
+        stage.chmod(0o755)
+    try:
+        yield stage
+    finally:
+        shutil.rmtree(stage, ignore_errors=True)
+
+
+@contextmanager
+def _disk(where: Path) -> Iterator[None]:
+    import errno
+
+    try:
+        yield
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise DiskFullError(str(where), "no space is left on the device", "free some and run it again") from error
+        raise StoreError(str(error.filename or where), error.strerror or str(error), "check its permissions") from error
+
+
+def _packages(
+    root: Path, locked: Sequence[LockedPackage], linked: Sequence[LinkedPackage], moved: Mapping[str, str]
+) -> tuple[BuiltPackage, ...]:
+    """The records of the packages with the files that are there now, modules with their bytecode."""
+    records = {package.name: package for package in linked}
+    found = []
+    for package in locked:
+        record = records[package.name]
+        names = {moved.get(name, name) for name in record.files}
+        names |= {code for name in names if (code := _bytecode(name))}
+        found.append(
+            BuiltPackage(
+                name=package.name,
+                version=package.version,
+                build=package.build,
+                subdir=package.subdir,
+                url=package.url,
+                sha256=package.sha256,
+                license=record.license,
+                files=tuple(sorted(name for name in names if os.path.lexists(root / name))),
+            )
+        )
+    return tuple(found)
+
+
+def _bytecode(name: str) -> str | None:
+    """Where CPython puts the compiled form of a module (PEP 3147)."""
+    found = re.fullmatch(r"(lib/python3\.(\d+)/(?:.*/)?)([^/]+)\.py", name)
+    return f"{found[1]}__pycache__/{found[3]}.cpython-3{found[2]}.pyc" if found else None

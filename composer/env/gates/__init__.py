@@ -1,0 +1,1 @@
+"""The gates that an environment passes before anybody relies on it."""
