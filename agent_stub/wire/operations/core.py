@@ -60,3 +60,12 @@ class Operation:
     request: type[Any]
     reply: type[Any]
     events: tuple[tuple[str, type[Any]], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """An event of any request: the agent keeps the events up to this sequence number no longer."""
+
+    first: int = entry("The first event that is lost.")
+    last: int = entry("The last event that is lost; also this event's sequence number.")
+    bytes: int = entry("Bytes of raw frames that they had.")
