@@ -66,7 +66,7 @@ def search_directories(data: bytes) -> list[bytes]:
 
 
 def _confine(data: bytes, prefix: bytes, name: str) -> bytes:
-    """Rewrite the tables of default directories: there are two, the second not behind a NUL; each entry keeps its length."""
+    """Rewrite the tables of default directories, entry by entry: there are two, the second not behind a NUL."""
 
     def entries(found: re.Match[bytes]) -> bytes:
         old = found[0][:-1].split(b"\0")

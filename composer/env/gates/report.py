@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from composer.errors import VerifyError
 
@@ -12,28 +12,12 @@ _SHOWN = 5
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """One rule: ``passed`` is None when this machine cannot try it, and ``detail`` says why."""
+    """One rule. When this machine cannot try it, ``tried`` is False, ``passed`` True, and ``detail`` says why."""
 
     name: str
-    passed: bool | None
+    passed: bool
     detail: str
-
-
-@dataclass(frozen=True, slots=True)
-class Report:
-    """All gates of one prefix, in the order tried."""
-
-    root: str
-    gates: tuple[Gate, ...]
-
-    @property
-    def passed(self) -> bool:
-        """Whether no gate failed."""
-        return all(gate.passed is not False for gate in self.gates)
-
-    def as_json(self) -> dict[str, object]:
-        """The report for ``--json``."""
-        return {"root": self.root, "passed": self.passed, "gates": [asdict(gate) for gate in self.gates]}
+    tried: bool = True
 
 
 def gate(name: str, problems: Sequence[str], fine: str) -> Gate:
@@ -44,10 +28,10 @@ def gate(name: str, problems: Sequence[str], fine: str) -> Gate:
     return Gate(name, False, "; ".join(problems[:_SHOWN]) + more)
 
 
-def raise_failed(report: Report) -> None:
+def raise_failed(gates: Iterable[Gate]) -> None:
     """Raise `VerifyError` for the first gate that failed."""
-    for failed in report.gates:
-        if failed.passed is False:
+    for failed in gates:
+        if not failed.passed:
             raise VerifyError(
                 failed.name, failed.detail, "report it with the lock, or pin another build of the package"
             )
