@@ -21,7 +21,9 @@ def main(arguments: list[str] | None = None) -> int:
     """Run the command; returns the exit status, 130 after Ctrl-C."""
     options = parse(arguments)
     glibc = tuple(GLIBC_SUITES) if options.glibc == "both" else (options.glibc,)
-    request = Request(glibc, options.format, tuple(dict.fromkeys(options.group or ("core",))))
+    request = Request(
+        glibc, options.format, tuple(group for group in GROUPS if group == "core" or group in options.group)
+    )
     try:
         result = build(request, options.out, options.cache or default_cache(), report, refresh=options.refresh)
     except ComposerError as error:
@@ -44,7 +46,7 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
         "--glibc", choices=[*GLIBC_SUITES, "both"], default="both", help="which sysroots (default: both)"
     )
     parser.add_argument("--format", choices=["conda", "bz2"], default="conda", help="of the package files")
-    parser.add_argument("--group", action="append", choices=GROUPS, help="packages to have (default: core)")
+    parser.add_argument("--group", action="append", default=[], choices=GROUPS, help="packages beside core")
     parser.add_argument("--refresh", action="store_true", help="take the mirror's newest Debian packages")
     parser.add_argument("--json", action="store_true", help="print the result as one JSON object")
     return parser.parse_args(arguments)

@@ -166,7 +166,7 @@ def _wheel_jobs(request: Request, inputs: Inputs) -> Iterator[Job]:
 
 
 def _require_modules() -> None:
-    for name in ("packaging", "zstandard"):
+    for name in ("pip", "zstandard"):
         if importlib.util.find_spec(name) is None:
             raise ToolMissingError(
                 f"Python module {name}", "not installed", "run this with the project's .venv/bin/python"

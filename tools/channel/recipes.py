@@ -7,8 +7,17 @@ from dataclasses import dataclass
 SUITE = "bookworm"  # the packages are compiled for its glibc, 2.36; all run on newer ones
 GLIBC_SUITES = {"old": "bookworm", "current": "trixie"}  # 2.36 and 2.41
 PYTHON = "3.11"
-GROUPS = ("core",)  # a group is a file wheels/GROUP.txt, and the recipes with its name
-CONDA_NAMES = {"msgpack": "msgpack-python", "playwright": "playwright-python"}
+GROUPS = ("core", "ipython")  # a group is a file wheels/GROUP.txt, and the recipes with its name; core is always there
+CONDA_NAMES = {  # PyPI's normalised name -> conda-forge's, where they differ
+    "ipython-pygments-lexers": "ipython_pygments_lexers",
+    "jupyter-client": "jupyter_client",
+    "jupyter-core": "jupyter_core",
+    "msgpack": "msgpack-python",
+    "pure-eval": "pure_eval",
+    "stack-data": "stack_data",
+    "typing-extensions": "typing_extensions",
+    "tzdata": "python-tzdata",
+}
 
 
 @dataclass(frozen=True)

@@ -106,7 +106,7 @@ def wheel_package(wheel: Wheel, available: Collection[str], architecture: Archit
 
 def requirements(lines: Collection[str], available: Collection[str], architecture: Architecture) -> list[str]:
     """The match specs of ``Requires-Dist`` lines whose markers hold on Linux and this Python."""
-    from packaging.requirements import Requirement
+    from pip._vendor.packaging.requirements import Requirement  # pip fetches the wheels: its copy spares a dependency
 
     environment = {
         "python_version": PYTHON,
