@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 
 from tools.channel.errors import RecipeError
 from tools.channel.package import LONG_PLACEHOLDER, SHORT_PLACEHOLDER, Placeholder
@@ -87,14 +88,15 @@ def edited(path: str, entry: Entry, edits: list[tuple[bytes, bytes]]) -> Entry:
     """
     data = entry.data
     for pattern, new in edits:
-        data, count = re.subn(rb"(?:" + pattern + rb")[^\0]*\0", lambda found: _shortened(pattern, new, found[0]), data)  # noqa: B023
+        string = re.compile(rb"(?:" + pattern + rb")(?P<rest>[^\0]*)\0")
+        data, count = string.subn(partial(_shortened, new), data)
         if not count or len(data) != len(entry.data):
             raise RecipeError(path, f"does not contain {pattern!r} as expected", "look at tools/channel/layouts.py")
     return replace(entry, data=data)
 
 
-def _shortened(pattern: bytes, new: bytes, string: bytes) -> bytes:
-    return re.sub(pattern, new, string, count=1).ljust(len(string), b"\0")
+def _shortened(new: bytes, found: re.Match[bytes]) -> bytes:
+    return (found.expand(new) + found["rest"]).ljust(len(found[0]), b"\0")
 
 
 LAYOUTS: Mapping[str, Callable[[Tree, Tree], Layout]] = {

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
+import os
 import shutil
-import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -46,14 +48,32 @@ def replace_channel(
     directory.parent.mkdir(parents=True, exist_ok=True)
     sizes = {f"{item.subdir}/{item.filename}": len(item.data) for item in archives}
     record = Record(*digests, dict(sorted(sizes.items())))
-    temporary = Path(tempfile.mkdtemp(prefix=f".{directory.name}.", dir=directory.parent))
-    try:
-        fresh, old = temporary / "new", temporary / "old"
-        write_channel(fresh, subdirs, archives)
-        (fresh / _RECORD).write_text(json.dumps(asdict(record), indent=1) + "\n")
-        if directory.exists():
-            directory.rename(old)
-        fresh.rename(directory)
-    finally:
-        shutil.rmtree(temporary)
+    fresh, old = (directory.with_name(f".{directory.name}.{suffix}") for suffix in ("new", "old"))
+    with _locked(directory.parent):
+        try:
+            _remove(fresh, old)  # of a build that was killed
+            write_channel(fresh, subdirs, archives)
+            (fresh / _RECORD).write_text(json.dumps(asdict(record), indent=1) + "\n")
+            if directory.exists():
+                directory.rename(old)
+            fresh.rename(directory)
+        finally:
+            _remove(fresh, old)
     return record
+
+
+def _remove(*directories: Path) -> None:
+    for directory in directories:
+        if directory.exists():
+            shutil.rmtree(directory)
+
+
+@contextmanager
+def _locked(directory: Path) -> Iterator[None]:
+    """One writer at a time; the kernel drops the lock when the process ends (flock(2) takes directories too)."""
+    descriptor = os.open(directory, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
