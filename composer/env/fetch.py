@@ -26,7 +26,7 @@ Progress = Callable[[str, int, int], None]
 
 _AT_ONCE = 8
 _ATTEMPTS = 3
-_CHUNK = 1 << 18
+_CHUNK = 1 << 16
 _TIMEOUT = (5.0, 30.0)  # seconds to connect, and between two reads
 
 

@@ -104,7 +104,7 @@ def main(lock_file: str, store: str, umask: str) -> None:
     os.umask(int(umask, 8))
     lock = lockfile.load(Path(lock_file))
     with build_env(lock, Platform.host(), Store.open(Path(store))) as built:
-        print(json.dumps([tree_digest(built.root), Digest.of(repr(built.packages).encode())]))
+        sys.stdout.write(json.dumps([tree_digest(built.root), Digest.of(repr(built.packages).encode())]))
 
 
 if __name__ == "__main__":

@@ -87,7 +87,7 @@ def test_digest_differs_with_any_package(change: dict[str, str]):
 
 def test_check_accepts_the_spec_of_the_lock_and_no_other():
     LOCK.check(SPEC, AMD64)
-    with pytest.raises(SpecError, match="content_hash differs.*run `composer lock` again"):
+    with pytest.raises(SpecError, match=r"content_hash differs.*run `composer lock` again"):
         LOCK.check(replace(SPEC, dependencies=("python 3.12.*",)), AMD64)
 
 

@@ -52,7 +52,9 @@ def test_content_hash_is_of_the_question_not_of_its_spelling():
     same = EnvironmentSpec.parse(_TEXT.replace("  # a comment", "").replace("tiny", "other"))
     assert same.content_hash("linux-64") == spec.content_hash("linux-64")
     assert spec.content_hash("linux-aarch64") != spec.content_hash("linux-64")
-    assert EnvironmentSpec.parse(_TEXT.replace("3.11", "3.12")).content_hash("linux-64") != spec.content_hash("linux-64")
+    assert EnvironmentSpec.parse(_TEXT.replace("3.11", "3.12")).content_hash("linux-64") != spec.content_hash(
+        "linux-64"
+    )
 
 
 def test_merge_asks_for_everything_on_the_common_platforms():
@@ -75,5 +77,5 @@ def test_built_in_specs_are_found_by_name_and_others_by_path(tmp_path):
     (tmp_path / "environment.yml").write_text(_TEXT)
     assert builtin.load(str(tmp_path)).name == "tiny"
     assert builtin.load(f"core,{tmp_path}/environment.yml").name == "core-tiny"
-    with pytest.raises(SpecError, match="use one of .*core"):
+    with pytest.raises(SpecError, match=r"use one of .*core"):
         builtin.find("nonesuch")
