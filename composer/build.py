@@ -124,7 +124,7 @@ def runtime_layers(
         # One builder at a time for an env; the others wait and find it done.
         with locked(store.root / "locks" / f"env-{key}"):
             env = find_env(store, key) or _make_env(request, lock, store, key, progress)
-    agent, agent_digest = agent_layer(store, request.prefix, env, request.compression)
+    agent, agent_digest = agent_layer(store, request.prefix, request.platform, env, request.compression)
     return RuntimeLayers(lock_digest, agent_digest, request.prefix, request.platform, env, agent), reused
 
 
