@@ -13,7 +13,7 @@ from composer.errors import ChannelError
 
 VARIABLE = "COMPOSER_CHANNEL"
 _WHAT_TO_DO = (
-    "make a local channel with `python -m tools.channel --out DIR` and give it as --channel file:///DIR or in $" + VARIABLE
+    f"make a local one (`python -m tools.channel --out DIR`) and pass --channel file:///DIR, or set ${VARIABLE}"
 )
 
 

@@ -73,7 +73,7 @@ def parse_elf(data: bytes) -> Elf | None:
     try:
         segments = _segments(data)
         needed, soname, rpath = _dynamic(data, segments)
-    except (struct.error, ValueError):
+    except (struct.error, ValueError, OverflowError):
         return None
     interpreter = next((s for s in segments if s.kind == _PT_INTERP), None)
     stack = next((s for s in segments if s.kind == _PT_GNU_STACK), None)
