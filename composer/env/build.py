@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import tempfile
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -97,8 +98,21 @@ def _stage(parent: Path) -> Iterator[Path]:
         stage.chmod(0o755)
     try:
         yield stage
-    finally:
+    except BaseException:
+        _remove_for_good(stage)
+        raise
+    shutil.rmtree(stage, ignore_errors=True)
+
+
+def _remove_for_good(stage: Path) -> None:
+    """Delete the stage of a failed build: rattler's threads may go on writing into it until they fail, too."""
+    absent = 0
+    for _ in range(250):  # five seconds
         shutil.rmtree(stage, ignore_errors=True)
+        absent = 0 if stage.exists() else absent + 1
+        if absent == 3:
+            return
+        time.sleep(0.02)
 
 
 @contextmanager

@@ -9,10 +9,8 @@ from composer.errors import SpecError
 
 
 def folder() -> Path:
-    """Where the built-in specs are: in the source tree, or beside the installed package's code."""
-    package = Path(__file__).parents[1]
-    installed = package / "envspecs"
-    return installed if installed.is_dir() else package.parent / "envspecs"
+    """Where the built-in specs are: ``envspecs`` beside the package, in the source tree as in ``site-packages``."""
+    return Path(__file__).parents[2] / "envspecs"
 
 
 def names() -> tuple[str, ...]:

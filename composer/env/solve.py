@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -107,20 +106,14 @@ def _numbers(version: str) -> tuple[int, ...]:
 
 
 def _solver(name: SolverName) -> Solver:
-    """`auto` is py-rattler, which is always there; micromamba is for those who ask for it."""
-    if name == "micromamba" or (name == "auto" and not _has_rattler() and shutil.which("micromamba")):
+    """``auto`` is py-rattler, which is always there; micromamba is for those who ask for it."""
+    if name == "micromamba":
         from composer.env import micromamba
 
         return micromamba.ask
     from composer.env import rattler_solver
 
     return rattler_solver.ask
-
-
-def _has_rattler() -> bool:
-    from importlib.util import find_spec
-
-    return find_spec("rattler") is not None
 
 
 def _locked(found: Solved, subdir: str, source: str) -> LockedPackage:
