@@ -57,20 +57,19 @@ def build_env(
     store: Rooted,
     *,
     prefix: str = PREFIX,
-    channels: Sequence[str] = (),
     progress: Progress = silent,
 ) -> Iterator[BuiltEnv]:
     """Build the environment of ``platform`` in a stage that goes away with the context.
 
     Equal locks give equal bytes (content, modes, links) for any user, umask, time, locale, folder and channel location.
-    ``channels`` are asked for archives that their own URLs no longer give. Raises `SpecError`, `ChannelError`,
-    `DigestMismatchError`, `VerifyError`, `StoreError`. Synchronous: use it in a thread where an event loop runs.
+    The lock's ``channels`` are asked for archives that their own URLs no longer give. Synchronous: use it in a thread
+    where an event loop runs. Raises `SpecError`, `ChannelError`, `DigestMismatchError`, `VerifyError`, `StoreError`.
     """
     check_prefix(prefix)
     machine = machine_of(platform)
     packages = lock.of(platform)
     digest = lock.digest(platform)
-    archives = PackageCache(store.root / "packages").fetch(packages, progress, channels)
+    archives = PackageCache(store.root / "packages").fetch(packages, progress, lock.channels)
     with _stage(store.root / "tmp") as stage:
         root = stage / prefix[1:]
         progress(_STEPS[0], 0, len(_STEPS))

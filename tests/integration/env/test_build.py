@@ -131,6 +131,16 @@ def test_a_package_with_another_digest_is_refused_and_leaves_no_stage(core_lock:
     assert not list((tmp_path / "s/tmp").iterdir())
 
 
+def test_a_lock_of_a_channel_that_has_moved_is_built_from_where_it_is_now(
+    core_lock: Lock, core_env: BuiltEnv, tmp_path: Path
+):
+    (channel,) = core_lock.channels
+    moved = tuple(replace(p, url=p.url.replace(channel, "file:///nonexistent")) for p in core_lock.packages)
+    lock = replace(core_lock, packages=moved)
+    with build_env(lock, Platform.host(), Store.open(tmp_path)) as env:
+        assert tree_digest(env.root) == tree_digest(core_env.root)
+
+
 def test_an_archive_that_is_none_is_refused(core_lock: Lock, tmp_path: Path):
     first, *others = core_lock.packages
     copy = tmp_path / first.subdir / first.file_name
