@@ -68,4 +68,3 @@ class Gap:
 
     first: int = entry("The first event that is lost.")
     last: int = entry("The last event that is lost; also this event's sequence number.")
-    bytes: int = entry("Bytes of raw frames that they had.")

@@ -1,0 +1,102 @@
+"""The agent's own operations, and what stands behind them; sessions and files are imported at their first use."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import platform
+import sys
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from agent_stub.exchange.call import Answer, Call
+from agent_stub.plugin import ALL_PLUGINS, Handler
+from agent_stub.wire.header import VERSION
+from agent_stub.wire.limits import Limits
+from agent_stub.wire.operations import OPERATIONS
+from agent_stub.wire.operations.core import Hello, HelloReply, Operation, Shutdown
+from agent_stub.wire.operations.session import Empty
+
+if TYPE_CHECKING:
+    from agent_stub.files.files import Files
+    from agent_stub.sessions.sessions import Sessions
+
+
+class Builtin:
+    """Answers `hello` and `shutdown` itself and hands the rest to `Sessions` and `Files`.
+
+    ``stop`` is called with the seconds of grace when a client asks for the end.
+    """
+
+    def __init__(self, boot_id: str, limits: Limits, stop: Callable[[float], None]) -> None:
+        self._boot_id = boot_id
+        self._limits = limits
+        self._stop = stop
+
+    @cached_property
+    def sessions(self) -> Sessions:
+        """Shells and programs."""
+        from agent_stub.sessions.sessions import Sessions
+
+        return Sessions()
+
+    @cached_property
+    def files(self) -> Files:
+        """File operations."""
+        from agent_stub.files.files import Files
+
+        return Files()
+
+    def operations(self) -> Mapping[str, tuple[Operation, Handler]]:
+        """Each operation with its handler."""
+        return {operation.name: (operation, self._handler(operation.name)) for operation in OPERATIONS}
+
+    async def close(self) -> None:
+        """End every session and program."""
+        if "sessions" in self.__dict__:
+            await self.sessions.close_all()
+
+    def _handler(self, name: str) -> Handler:
+        own: dict[str, Handler] = {"hello": self._hello, "shutdown": self._shutdown}
+        if name in own:
+            return own[name]
+        part, _, verb = name.rpartition(".")
+        owner = "files" if part == "file" else "sessions"
+
+        async def answer(body: Any, call: Call) -> Answer:
+            handler: Handler = getattr(getattr(self, owner), verb)
+            return await handler(body, call)
+
+        return answer
+
+    async def _hello(self, _body: Hello, _call: Call) -> Answer:
+        return Answer(self._reply)
+
+    @cached_property
+    def _reply(self) -> HelloReply:
+        return HelloReply(
+            protocol=VERSION,
+            boot_id=self._boot_id,
+            agent_digest=_own_digest(),
+            operations=[operation.name for operation in OPERATIONS],
+            plugins=list(ALL_PLUGINS),
+            limits=self._limits.announced(),
+            pid=os.getpid(),
+            uid=os.getuid(),
+            python=platform.python_version(),
+        )
+
+    async def _shutdown(self, body: Shutdown, _call: Call) -> Answer:
+        self._stop(body.grace)
+        return Answer(Empty())
+
+
+def _own_digest() -> str:
+    """Digest of the zip file that this module was loaded from."""
+    archive = getattr(sys.modules[__name__].__loader__, "archive", None)
+    if not isinstance(archive, str):
+        return ""
+    with Path(archive).open("rb") as file:
+        return "sha256:" + hashlib.file_digest(file, "sha256").hexdigest()
