@@ -15,10 +15,12 @@ from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from composer.errors import ChannelError, DigestMismatchError
+from composer.errors import ChannelError, DigestMismatchError, DiskFullError
 from tools.channel.errors import ToolMissingError
 
 Progress = Callable[[str], None]
+_PATIENCE = 300  # seconds for one apt-get
+_ROOM = 256_000_000  # bytes: lists as fetched and as unpacked, and the packages
 _KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
 _SUITE = re.compile(
     r"(bullseye|bookworm|trixie|forky|sid|stable|oldstable|oldoldstable|testing)(-security)?(/updates)?"
@@ -105,6 +107,9 @@ class Apt:
     def _update(self, suite: str) -> None:
         mirror = find_mirror()
         folder = self._state / suite
+        self._state.mkdir(parents=True, exist_ok=True)
+        if shutil.disk_usage(self._state).free < _ROOM:  # apt-get update hangs on a full disk
+            raise DiskFullError(str(self._state), f"less than {_ROOM // 1_000_000} MB are free", "give another --cache")
         for name in ("lists/partial", "archives/partial"):
             (folder / name).mkdir(parents=True, exist_ok=True)
         options = f"[signed-by={_KEYRING}] " if _KEYRING.is_file() else ""
@@ -135,7 +140,15 @@ class Apt:
             *(part for key, value in options.items() for part in ("-o", f"{key}={value}")),
             *arguments,
         ]
-        result = subprocess.run(command, capture_output=True, text=True, check=False, cwd=directory or folder)
+        try:
+            result = subprocess.run(
+                command, capture_output=True, text=True, check=False, cwd=directory or folder, timeout=_PATIENCE
+            )
+        except subprocess.TimeoutExpired as error:
+            cause = f"apt-get {arguments[0]} did not end in {_PATIENCE} s"
+            raise ChannelError(
+                f"Debian suite {suite}", cause, "check the network and the machine's apt sources"
+            ) from error
         if result.returncode:
             errors = [line for line in result.stderr.splitlines() if line.startswith("E:")] or [result.stderr.strip()]
             next_step = "check the network and the machine's apt sources, or try --refresh"
