@@ -27,7 +27,7 @@ from composer.store.store import Store
 
 NAME = "agent.pyz"
 PACKAGES = ("agent_stub", "plugins")
-_MAIN = "from agent_stub.__main__ import main\nmain()\n"
+_MAIN = "from agent_stub.__main__ import main\n\nraise SystemExit(main())\n"
 
 # Run by the environment's own Python, so that the bytes depend on its version and not on the host's. The modules are
 # compiled in one process in a fixed order, since marshal marks what it has met before. Stored, not deflated: the layer
