@@ -35,7 +35,7 @@ class Layout:
         """Every named manifest or index; raises `ArchiveError` when index.json cannot be read."""
         return {
             name: descriptor
-            for descriptor in self._descriptors()
+            for descriptor in self.descriptors()
             if isinstance(name := descriptor.annotations.get(REFERENCE_NAME), str)
         }
 
@@ -58,12 +58,13 @@ class Layout:
     def _change(self, name: str, added: list[Descriptor]) -> None:
         self.create()
         with locked(self.root / ".index.lock"):
-            kept = [row for row in self._descriptors() if row.annotations.get(REFERENCE_NAME) != name]
+            kept = [row for row in self.descriptors() if row.annotations.get(REFERENCE_NAME) != name]
             rows = sorted([*kept, *added], key=lambda row: (row.annotations.get(REFERENCE_NAME, ""), row.digest))
             index = {"schemaVersion": 2, "mediaType": OCI.index, "manifests": [row.as_json() for row in rows]}
             _replace(self.root / "index.json", json.dumps(index, indent=2).encode())
 
-    def _descriptors(self) -> list[Descriptor]:
+    def descriptors(self) -> list[Descriptor]:
+        """Everything that index.json names; raises `ArchiveError` when it cannot be read."""
         path = self.root / "index.json"
         try:
             document: Any = json.loads(path.read_bytes())
