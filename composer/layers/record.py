@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from composer.env.built import BuiltEnv
+from composer.errors import ComposerError
 from composer.layers.layer import Layer
 from composer.oci.descriptor import Descriptor
 from composer.oci.digest import Digest
 from composer.oci.mediatype import Compression
 from composer.oci.platform import Platform
 from composer.plan.values import LAYOUT_VERSION
+from composer.store.replace import replace_file
 from composer.store.store import Store
 
 
@@ -65,21 +66,21 @@ def save_env(store: Store, key: str, env: BuiltEnv, layers: tuple[Layer, ...]) -
     """Record an env whose layers are all in the store."""
     packages = tuple({**asdict(package), "files": len(package.files)} for package in env.packages)
     record = EnvRecord(key, env.lock_digest, env.prefix, env.platform, layers, packages)
-    _write(_path(store, key), record.as_json())
+    replace_file(_path(store, key), record.as_json().encode())
 
 
 def find_layer(store: Store, path: Path) -> Layer | None:
     """The layer that a record names, when the store still has it."""
     try:
         layer = _layer(json.loads(path.read_bytes()))
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, ComposerError):
         return None
     return layer if store.blobs.has(layer.descriptor.digest, layer.descriptor.size) else None
 
 
 def save_layer(path: Path, layer: Layer) -> None:
     """Record one layer by rename."""
-    _write(path, json.dumps(_layer_json(layer)))
+    replace_file(path, json.dumps(_layer_json(layer)).encode())
 
 
 def env_records(store: Store) -> list[EnvRecord]:
@@ -88,16 +89,10 @@ def env_records(store: Store) -> list[EnvRecord]:
 
 
 def _records(store: Store) -> Iterator[EnvRecord]:
-    for path in sorted((store.root / "envs").glob("*.json")):
+    for path in sorted((store.root / "envs").glob("[!.]*.json")):
         record = _read(path)
         if record is not None:
             yield record
-
-
-def _write(path: Path, text: str) -> None:
-    partial = path.with_name(f".{path.name}.{os.getpid()}")
-    partial.write_text(text)
-    partial.replace(path)
 
 
 def _path(store: Store, key: str) -> Path:
@@ -105,7 +100,7 @@ def _path(store: Store, key: str) -> Path:
 
 
 def _read(path: Path) -> EnvRecord | None:
-    """The record, or None for one that is missing or of another version: it is then made again."""
+    """The record, or None for one that is missing, damaged or of another version: it is then made again."""
     try:
         document = json.loads(path.read_bytes())
         return EnvRecord(
@@ -116,7 +111,7 @@ def _read(path: Path) -> EnvRecord | None:
             tuple(_layer(row) for row in document["layers"]),
             tuple(document["packages"]),
         )
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, ComposerError):
         return None
 
 

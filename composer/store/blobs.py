@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import os
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, BinaryIO
 
-from composer.errors import DigestMismatchError, DiskFullError, StoreError
+from composer.errors import DigestMismatchError, StoreError
 from composer.oci.digest import Digest
+from composer.store.disk import disk_errors
 
 _CHUNK = 1 << 20
 
@@ -29,7 +29,7 @@ class BlobWriter:
 
     def write(self, data: bytes) -> int:
         """Append ``data``; raises `DiskFullError`."""
-        with _disk(self._store.root):
+        with disk_errors(self._store.root):
             self._file.write(data)
         self._hash.update(data)
         self.size += len(data)
@@ -40,7 +40,7 @@ class BlobWriter:
         digest = Digest("sha256:" + self._hash.hexdigest())
         if expected is not None and digest != expected:
             raise DigestMismatchError(str(expected), f"the bytes have the digest {digest}", "fetch it again")
-        with _disk(self._store.root):
+        with disk_errors(self._store.root):
             self._file.flush()
             os.fsync(self._file.fileno())
             self._path.chmod(0o644)
@@ -69,15 +69,17 @@ class BlobStore:
     @contextmanager
     def writer(self) -> Iterator[BlobWriter]:
         """A new blob; without a commit nothing of it stays. A killed process leaves a file under ``tmp`` for prune."""
-        with _disk(self.root):
+        with disk_errors(self.root):
             (self.root / "blobs" / "sha256").mkdir(parents=True, exist_ok=True)
             (self.root / "tmp").mkdir(parents=True, exist_ok=True)
             file = tempfile.NamedTemporaryFile(prefix=f"blob-{os.getpid()}-", dir=self.root / "tmp", delete=False)
-        with file:
-            try:
-                yield BlobWriter(self, file.file, Path(file.name))
-            finally:
-                Path(file.name).unlink(missing_ok=True)
+        try:
+            yield BlobWriter(self, file.file, Path(file.name))
+        finally:
+            Path(file.name).unlink(missing_ok=True)
+            # A commit has flushed. Without one, what close() would flush is of no use, nor is the disk's error again.
+            with suppress(OSError):
+                file.close()
 
     def put(self, data: bytes) -> Digest:
         """Store ``data`` and return its digest."""
@@ -122,14 +124,3 @@ class BlobStore:
 def _digest_of(path: Path) -> Digest:
     with path.open("rb") as file:
         return Digest("sha256:" + hashlib.file_digest(file, "sha256").hexdigest())
-
-
-@contextmanager
-def _disk(where: Path) -> Iterator[None]:
-    """Map the operating system's errors of a write to ours."""
-    try:
-        yield
-    except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            raise DiskFullError(str(where), "no space is left on the device", "free some and run it again") from error
-        raise StoreError(str(where), error.strerror or str(error), "check the path and its permissions") from error

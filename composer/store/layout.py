@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ from composer.oci.descriptor import Descriptor
 from composer.oci.mediatype import OCI
 from composer.store.blobs import BlobStore
 from composer.store.lock import locked
+from composer.store.replace import replace_file
 
 REFERENCE_NAME = "org.opencontainers.image.ref.name"
 _VERSION = '{"imageLayoutVersion":"1.0.0"}'
@@ -29,7 +29,7 @@ class Layout:
         (self.root / "blobs" / "sha256").mkdir(parents=True, exist_ok=True)
         marker = self.root / "oci-layout"
         if not marker.exists():
-            _replace(marker, _VERSION.encode())
+            replace_file(marker, _VERSION.encode())
 
     def references(self) -> dict[str, Descriptor]:
         """Every named manifest or index; raises `ArchiveError` when index.json cannot be read."""
@@ -61,7 +61,7 @@ class Layout:
             kept = [row for row in self.descriptors() if row.annotations.get(REFERENCE_NAME) != name]
             rows = sorted([*kept, *added], key=lambda row: (row.annotations.get(REFERENCE_NAME, ""), row.digest))
             index = {"schemaVersion": 2, "mediaType": OCI.index, "manifests": [row.as_json() for row in rows]}
-            _replace(self.root / "index.json", json.dumps(index, indent=2).encode())
+            replace_file(self.root / "index.json", json.dumps(index, indent=2).encode())
 
     def descriptors(self) -> list[Descriptor]:
         """Everything that index.json names; raises `ArchiveError` when it cannot be read."""
@@ -76,9 +76,3 @@ class Layout:
         if not isinstance(manifests, list):
             raise ArchiveError(str(path), "has no list of manifests", "make the layout again")
         return [Descriptor.parse(row, str(path)) for row in manifests]
-
-
-def _replace(path: Path, data: bytes) -> None:
-    partial = path.with_name(f".{path.name}.{os.getpid()}")
-    partial.write_bytes(data)
-    partial.replace(path)

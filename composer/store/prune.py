@@ -7,11 +7,15 @@ import re
 import shutil
 from pathlib import Path
 
-_OWNER = re.compile(r"[a-z]+-(\d+)-")
+# blob-PID-*, env-PID-* and the like; .NAME.PID-THREAD of replace_file
+_OWNER = re.compile(r"(?:[a-z]+-|\..+\.)(\d+)-")
 
 
 def sweep(folder: Path) -> list[Path]:
-    """Remove the entries of a ``tmp`` folder whose maker, named by its process id, is no more; returns them."""
+    """Remove the temporary entries of a folder whose maker, named by its process id, is no more; returns them.
+
+    Process ids mean something in one container only: do not sweep a store while another one builds in it.
+    """
     removed = []
     for path in sorted(folder.iterdir()) if folder.is_dir() else ():
         found = _OWNER.match(path.name)

@@ -8,9 +8,6 @@ from pathlib import Path
 from typing import Self
 
 from composer.errors import StoreError
-from composer.oci.descriptor import Descriptor
-from composer.oci.digest import Digest
-from composer.oci.manifest import Manifest
 from composer.store.blobs import BlobStore
 from composer.store.layout import Layout
 from composer.store.prune import sweep
@@ -43,16 +40,15 @@ class Store:
 
     def sweep(self) -> None:
         """Remove the temporary files of processes that are no more."""
-        for folder in (self.root / "tmp", self.layout.root / "tmp"):
+        layout = self.layout.root
+        for folder in (self.root / "tmp", layout / "tmp", layout, self.root / "envs", self.root / "agents"):
             sweep(folder)
 
     def verify(self) -> list[str]:
-        """Read all blobs and names; a line for each that is not what it should be, empty when all is well."""
-        blobs = self.blobs
-        problems = [f"blob {digest}: its bytes have another digest" for digest in blobs.verify()]
-        for name, descriptor in self.layout.references().items():
-            problems += [f"image {name}: {digest} is missing" for digest in _missing(blobs, descriptor)]
-        return problems
+        """Read all blobs, names and records; a line for each that is not what it should be, empty when all is well."""
+        from composer.store.verify import problems
+
+        return list(problems(self.layout, (self.root / "envs", self.root / "agents")))
 
     @property
     def layout(self) -> Layout:
@@ -63,11 +59,3 @@ class Store:
     def blobs(self) -> BlobStore:
         """The layout's blobs."""
         return self.layout.blobs
-
-
-def _missing(blobs: BlobStore, top: Descriptor) -> list[Digest]:
-    if not blobs.has(top.digest, top.size):
-        return [top.digest]
-    manifest = Manifest.parse(blobs.read(top.digest), str(top.digest), top.media_type)
-    parts = (manifest.config, *manifest.layers)
-    return [part.digest for part in parts if not blobs.has(part.digest, part.size)]
