@@ -12,7 +12,6 @@ from composer.errors import ArchiveError, PrefixConflictError
 from composer.store.store import Store
 from tests.kit.images import AMD64, HOSTILE, member, tar
 
-
 _THROUGH = "written-through-absolute-link"
 _ACCEPTED = pytest.mark.xfail(strict=True, reason="the scan follows climbing links only, not absolute ones")
 
