@@ -9,7 +9,6 @@ from typing import Any, Protocol
 from agent_stub.exchange.call import Answer, Call
 from agent_stub.wire.operations.core import Operation
 
-
 # Answers one operation, given its checked body; raises `WireError` for what the client did wrong and ``OSError`` for
 # what the kernel refused.
 Handler = Callable[[Any, Call], Coroutine[Any, Any, Answer]]

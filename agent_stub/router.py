@@ -81,6 +81,8 @@ class Router:
         self._loop = asyncio.get_running_loop()
         self._loop.add_reader(self._socket.fileno(), self._ready)
         self._loop.add_reader(self._monitor.fileno(), self._monitored)
+        # A descriptor is silent until its socket was once found empty.
+        self._loop.call_soon(self._monitored)
         self._schedule()
 
     def send(self, peer: bytes, frames: list[bytes]) -> Sent:
