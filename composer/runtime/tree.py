@@ -102,7 +102,7 @@ class Tree:
         if self._privileged:
             os.chown(name, member.uid, member.gid, dir_fd=parent, follow_symlinks=False)
         if not member.issym():
-            os.chmod(name, member.mode & 0o7777, dir_fd=parent)  # noqa: PTH101 - relative to a descriptor
+            os.chmod(name, member.mode & 0o7777, dir_fd=parent)
         for key, value in member.pax_headers.items():
             if key.startswith(_XATTR) and not key.startswith(f"{_XATTR}trusted.overlay."):
                 self._xattr(f"/proc/self/fd/{parent}/{name}", key[len(_XATTR) :], value)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import gzip
 import hashlib
-import os
 import shutil
 import tarfile
 import zlib
@@ -79,7 +78,6 @@ def _unpack(store: Store, layer: Descriptor, diff_id: Digest, target: Path) -> N
             with tarfile.open(fileobj=cast("IO[bytes]", source), mode="r|", bufsize=_CHUNK, errorlevel=2) as archive:
                 for member in archive:
                     tree.add(member, archive)
-                    archive.members.clear()  # a stream is read once; keeping every member is memory for nothing
             while source.read(_CHUNK):
                 pass  # the padding after the end belongs to the diff_id
             tree.finish()

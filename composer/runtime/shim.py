@@ -1,0 +1,189 @@
+"""The process beside each sandbox: mounts its root, runs its container, and removes everything when that ends.
+
+Run as a script by ``python -I -S shim.py FOLDER REPORT LIFELINE LOCK``: standard library only, because its start is
+part of the sandbox's. FOLDER/shim.json says what to do. LOCK is an inherited, locked file: the sandbox lives exactly as
+long as it is locked. EOF on LIFELINE (-1: none) or SIGTERM ends the sandbox. REPORT gets one line when something fails
+and EOF at the end.
+"""
+
+# pathlib costs milliseconds to import, and there is one thread
+# ruff: noqa: PTH101, PTH103, PTH123, PLW1509
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import json
+import os
+import select
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+_NEWNS, _NEWUSER = 0x00020000, 0x10000000
+_PRIVATE, _REC = 1 << 18, 1 << 14
+_PDEATHSIG, _SUBREAPER = 1, 36
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+def _call(result: int, what: str) -> None:
+    if result != 0:
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number), what)
+
+
+def _mount(source: str, target: str, kind: str, flags: int, options: str) -> None:
+    data = options.encode() or None
+    _call(_libc.mount(source.encode(), target.encode(), kind.encode() or None, flags, data), f"mount {kind} {target}")
+
+
+def _namespaces(rootless: bool) -> None:
+    uid, gid = os.getuid(), os.getgid()
+    _call(_libc.unshare(_NEWNS | (_NEWUSER if rootless else 0)), "unshare")
+    if rootless:
+        for name, text in (("setgroups", "deny"), ("uid_map", f"0 {uid} 1"), ("gid_map", f"0 {gid} 1")):
+            with open(f"/proc/self/{name}", "w", encoding="ascii") as file:
+                file.write(text)
+    _mount("none", "/", "", _PRIVATE | _REC, "")
+
+
+def _overlay(plan: dict) -> None:  # type: ignore[type-arg]
+    """Mount the root; lower directories by short names relative to the current one, since options fit one page."""
+    if plan["tmpfs"]:
+        _mount("tmpfs", "rw", "tmpfs", 0, "mode=700")
+    for name in ("rw/upper", "rw/work"):
+        os.makedirs(name, exist_ok=True)
+    os.chmod("rw/upper", 0o755)
+    options = f"lowerdir={plan['lower']},upperdir=rw/upper,workdir=rw/work"
+    _mount("overlay", "root", "overlay", 0, options + (",userxattr" if plan["rootless"] else ""))
+
+
+def _child_setup() -> None:
+    _libc.prctl(_PDEATHSIG, signal.SIGKILL)
+    signal.pthread_sigmask(signal.SIG_SETMASK, [])
+
+
+class _Container:
+    """The runtime's process and the container's first process below it."""
+
+    def __init__(self, plan: dict) -> None:  # type: ignore[type-arg]
+        self._plan = plan
+        self._info, info = os.pipe() if plan["info_fd"] else (-1, -1)
+        argv = [str(info) if word == "@INFO@" else word for word in plan["argv"]]
+        self.process = subprocess.Popen(
+            argv, stdin=subprocess.DEVNULL, pass_fds=[info] if info >= 0 else [], preexec_fn=_child_setup
+        )
+        if info >= 0:
+            os.close(info)
+        self.pidfd = os.pidfd_open(self.process.pid)
+
+    def first_pid(self) -> int:
+        """The container's first process as a number here; 0 while there is none."""
+        if self._info >= 0:
+            data = os.read(self._info, 4096)
+            os.close(self._info)
+            self._info = -1
+            self._plan["pid"] = json.loads(data)["child-pid"] if data else 0
+        if "pid" in self._plan:
+            return int(self._plan["pid"])
+        try:
+            with open("pid", encoding="ascii") as file:
+                return int(file.read() or 0)
+        except FileNotFoundError:
+            return 0
+
+    def end(self, grace: float) -> None:
+        """TERM to the first process; after ``grace`` seconds KILL, which ends all of its pid namespace."""
+        for number, seconds in ((signal.SIGTERM, grace), (signal.SIGKILL, 5.0)):
+            pid = self.first_pid()
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid or self.process.pid, number)
+            if select.select([self.pidfd], [], [], seconds)[0]:
+                break
+        self.process.kill()
+        self.process.wait()
+
+
+def _watch(container: _Container, lifeline: int, stop: int) -> None:
+    poller = select.poll()
+    for handle in (container.pidfd, stop, *([lifeline] if lifeline >= 0 else [])):
+        poller.register(handle, select.POLLIN)
+    poller.poll()
+
+
+def _grace() -> float:
+    try:
+        with open("grace", encoding="ascii") as file:
+            return float(file.read())
+    except (OSError, ValueError):
+        return 1.0
+
+
+def _network(plan: dict, container: _Container) -> subprocess.Popen | None:  # type: ignore[type-arg]
+    """User-mode networking joins the container's network namespace once that is there."""
+    if not plan["network"]:
+        return None
+    deadline = time.monotonic() + 5
+    while not (pid := container.first_pid()) and time.monotonic() < deadline and container.process.poll() is None:
+        time.sleep(0.002)  # runc has no event for its pid file
+    argv = [word.replace("@PID@", str(pid)) for word in plan["network"]]
+    return subprocess.Popen(argv, stdin=subprocess.DEVNULL, preexec_fn=_child_setup)
+
+
+def _clean(plan: dict, folder: str) -> None:  # type: ignore[type-arg]
+    if plan["delete"]:
+        subprocess.run(plan["delete"], stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
+    os.chdir("/")
+    _libc.umount2(f"{folder}/root".encode(), 2)
+    if plan["tmpfs"]:
+        _libc.umount2(f"{folder}/rw".encode(), 2)
+    shutil.rmtree(plan["control"], ignore_errors=True)
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def _run(folder: str, report: int, lifeline: int, stop: int) -> None:
+    os.chdir(folder)
+    with open("shim.json", encoding="utf-8") as file:
+        plan = json.load(file)
+    network = None
+    try:
+        _namespaces(plan["rootless"])
+        os.chdir(folder)  # the old directory belongs to the old mount namespace
+        _overlay(plan)
+        container = _Container(plan)
+        try:
+            network = _network(plan, container)
+            _watch(container, lifeline, stop)
+        finally:
+            container.end(_grace())
+    except OSError as error:
+        os.write(report, f"{error}\n".encode())
+    finally:
+        if network is not None:
+            network.kill()
+            network.wait()
+        _clean(plan, folder)
+
+
+def main() -> None:
+    """Detach from the starter, whose reaping and process group are none of ours, and run."""
+    folder, report, lifeline = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+    signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    stop, wake = os.pipe()
+    os.set_blocking(wake, False)
+    signal.signal(signal.SIGTERM, lambda *_: None)
+    signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
+    if pid := os.fork():
+        with open(f"{folder}/shim.pid", "w", encoding="ascii") as file:
+            file.write(str(pid))
+        os._exit(0)
+    os.setsid()
+    _libc.prctl(_SUBREAPER, 1)
+    _run(folder, report, lifeline, stop)
+
+
+if __name__ == "__main__":
+    main()
