@@ -1,0 +1,243 @@
+"""One shell on a pty: a command in, its bytes, exit code and directory out, with nothing of bash's own in between.
+
+Completion: the shell reports on a private pipe; the agent then writes a random barrier to the slave side and reads the
+master until it appears. What came before is the command's output, all of it and nothing else.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from agent_stub.process.reaper import Reaper, exit_of
+from agent_stub.sessions.pty import Launch, Terminal
+from agent_stub.sessions.rcfile import ACK, STATUS, late_report, startup, trigger
+
+_READ = 1 << 16
+_BURST = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How a command ended. ``alive`` is False when the shell itself has ended, by ``signal`` if that is not None."""
+
+    exit_code: int | None
+    cwd: str
+    alive: bool = True
+    signal: int | None = None
+    noisy: bool = False
+
+
+class Shell:
+    """A shell and its terminal. ``output`` gets the bytes of the running command, ``idle`` those between commands."""
+
+    def __init__(
+        self, launch: Launch, *, bash: bool, folder: str, reaper: Reaper, idle: Callable[[bytes], None]
+    ) -> None:
+        self._bash = bash
+        self._prompt = b"" if bash else b"\x16" + secrets.token_hex(12).encode()
+        self._held = b""
+        self._folder = folder
+        self.file = f"{folder}/command"
+        self._idle = idle
+        self._loop = asyncio.get_running_loop()
+        self._status, status_w = os.pipe()
+        ack_r, self._ack = os.pipe()
+        numbers = {STATUS: status_w, ACK: ack_r} if bash else {7: status_w, 8: ack_r}
+        with open(f"{folder}/rc", "w", encoding="utf-8", errors="surrogateescape") as file:  # noqa: PTH123
+            file.write(startup(bash=bash, folder=folder, prompt=self._prompt.decode()))
+        try:
+            self.terminal = Terminal(Launch(launch.argv, launch.cwd, launch.env, launch.rows, launch.columns, numbers))
+        except BaseException:
+            os.close(self._status)
+            os.close(self._ack)
+            raise
+        finally:
+            os.close(status_w)
+            os.close(ack_r)
+        self.pid = self.terminal.pid
+        self._frame = bytearray()
+        self._barrier = self._unwritten = b""
+        self._pending = bytearray()
+        self._leading = False
+        self._output: Callable[[bytes], None] | None = None
+        self._ended: asyncio.Future[Ended] = self._loop.create_future()
+        self._report: Ended | None = None
+        self._exit: int | None = None
+        self.cwd = launch.cwd or "/"
+        reaper.watch(self.pid, self._on_exit)
+        self._loop.add_reader(self.terminal.master, self._on_output)
+        self._loop.add_reader(self._status, self._on_status)
+
+    @property
+    def ready(self) -> asyncio.Future[Ended]:
+        """Resolved when the shell waits for its first command, or has ended instead."""
+        return self._ended
+
+    @property
+    def running(self) -> bool:
+        """Whether a command runs."""
+        return not self._ended.done()
+
+    def begin(self, text: bytes, output: Callable[[bytes], None]) -> asyncio.Future[Ended]:
+        """Run ``text``; the future gives its end. Output goes to ``output`` as it comes."""
+        with open(self.file, "wb") as file:  # noqa: PTH123
+            file.write(text if text.endswith(b"\n") else text + b"\n")
+        self._ended = self._loop.create_future()
+        self._output = output
+        self._report = None
+        # Everything before this barrier was written between the commands.
+        self._leading = True
+        self._mark()
+        self._type(trigger(bash=self._bash, file=self.file))
+        return self._ended
+
+    def type(self, data: bytes) -> None:
+        """Type into the terminal."""
+        self._type(data)
+
+    def interrupt(self) -> None:
+        """Press ^C."""
+        self._type(b"\x03")
+
+    def close(self) -> None:
+        """Let go of the terminal and the pipes."""
+        self._loop.remove_reader(self.terminal.master)
+        self._loop.remove_reader(self._status)
+        self.terminal.close()
+        os.close(self._status)
+        os.close(self._ack)
+
+    def _type(self, data: bytes) -> None:
+        # A line of the terminal holds 4,095 bytes; more than its queue takes would block the loop, and is dropped.
+        try:
+            os.write(self.terminal.master, data)
+        except BlockingIOError:
+            return
+
+    def _mark(self) -> None:
+        if self._pending:
+            self._give(bytes(self._pending))
+            self._pending.clear()
+        self._barrier = self._unwritten = secrets.token_hex(12).encode()
+        self._write_barrier()
+
+    def _write_barrier(self) -> None:
+        """Write to the slave side what its queue takes; the rest after the next read of the master."""
+        try:
+            self._unwritten = self._unwritten[os.write(self.terminal.slave, self._unwritten) :]
+        except BlockingIOError:
+            return
+
+    def _on_output(self) -> None:
+        for _ in range(_BURST):
+            try:
+                data = os.read(self.terminal.master, _READ)
+            except BlockingIOError:
+                return
+            except OSError:  # EIO: the terminal was hung up
+                self._loop.remove_reader(self.terminal.master)
+                return
+            if self._barrier:
+                self._search(data)
+            else:
+                self._give(data)
+            if self._unwritten:
+                self._write_barrier()
+
+    def _search(self, data: bytes) -> None:
+        """Give what is before the barrier, and end what it ends."""
+        self._pending += data
+        at = self._pending.find(self._barrier)
+        if at < 0:
+            # All but what may be the beginning of the barrier.
+            keep = len(self._barrier) - 1
+            if len(self._pending) > keep:
+                self._give(bytes(self._pending[:-keep]))
+                del self._pending[:-keep]
+            return
+        before, after = bytes(self._pending[:at]), bytes(self._pending[at + len(self._barrier) :])
+        self._barrier = b""
+        self._pending.clear()
+        if before:
+            self._give(before)
+        if self._leading:
+            self._leading = False
+            if self._report is not None:
+                self._mark()
+                self._search(after)
+            elif after:
+                self._give(after)
+        else:
+            self._complete(after)
+
+    def _give(self, data: bytes) -> None:
+        if self._prompt:
+            data = self._without_prompt(data)
+        if not data:
+            return
+        if self._leading or self._output is None:
+            self._idle(data)
+        else:
+            self._output(data)
+
+    def _without_prompt(self, data: bytes) -> bytes:
+        """Take an sh's prompt out of its output; while a command runs it means that the line was given up."""
+        data, self._held = self._held + data, b""
+        if self._prompt in data:
+            data = data.replace(self._prompt, b"")
+            if self._output is not None and not self._leading and self._report is None:
+                self._type(late_report())
+        at = data.rfind(self._prompt[:1], -len(self._prompt))
+        if at >= 0 and self._prompt.startswith(data[at:]):
+            data, self._held = data[:at], data[at:]
+        return data
+
+    def _on_status(self) -> None:
+        data = os.read(self._status, 4096)
+        if not data:
+            # The shell ends, or a program was put in its place by `exec`: its own end will tell.
+            self._loop.remove_reader(self._status)
+            return
+        self._frame += data
+        if not self._frame.endswith(b"\0\n"):
+            return
+        code, cwd, noisy = bytes(self._frame[:-2]).split(b"\0")[:3]
+        self._frame.clear()
+        self.cwd = os.fsdecode(cwd) or self.cwd
+        self._report = Ended(int(code), self.cwd, noisy=bool(noisy))
+        if not self._leading:
+            self._mark()
+
+    def _complete(self, after: bytes) -> None:
+        report, self._output = self._report, None
+        if after:
+            self._idle(after)
+        if self._exit is not None:
+            self._end(self._exited())
+        elif report is not None:
+            self.terminal.restore()
+            os.write(self._ack, b"\n")
+            self._end(report)
+
+    def _on_exit(self, status: int) -> None:
+        self._exit = status
+        self._leading = False
+        self._mark()
+
+    def _exited(self) -> Ended:
+        assert self._exit is not None
+        code, number = exit_of(self._exit)
+        try:
+            with open(f"{self._folder}/cwd", "rb") as file:  # noqa: PTH123
+                self.cwd = os.fsdecode(file.read()) or self.cwd
+        except OSError:
+            pass  # it was killed, or is an sh: the last report counts
+        return Ended(code, self.cwd, alive=False, signal=number)
+
+    def _end(self, ended: Ended) -> None:
+        if not self._ended.done():
+            self._ended.set_result(ended)

@@ -1,0 +1,82 @@
+"""``docker-daemon:NAME``: an image of a container engine, read once by ``docker save`` into the store."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import BinaryIO
+
+from composer.bases.archive import DockerArchiveBase
+from composer.bases.base import BaseImage
+from composer.bases.conflict import check_layers
+from composer.bases.image import matches
+from composer.engine_api import connected, image_attributes
+from composer.errors import PlatformError
+from composer.oci.descriptor import Descriptor
+from composer.oci.digest import Digest
+from composer.oci.document import Config
+from composer.oci.mediatype import DOCKER
+from composer.oci.platform import Platform
+from composer.plan.append import render_manifest
+from composer.store.store import Store
+
+
+class DaemonBase:
+    """An engine's image. Its ID is the digest of its config, so what the store has of it stays valid."""
+
+    def __init__(self, name: str, store: Store, source: str) -> None:
+        self._name = name
+        self._store = store
+        self._source = source
+
+    def resolve(self, platform: Platform) -> BaseImage:
+        """Ask the engine for the image's ID, and for the image when the store has not seen it."""
+        with connected() as client:
+            attributes = image_attributes(client, self._name, self._source)
+            identity = Digest.parse(attributes["Id"])
+            kept = self._kept(identity)
+            if kept is None:
+                with tempfile.TemporaryDirectory(dir=self._store.root / "tmp", prefix="save-") as folder:
+                    archive = Path(folder) / "image.tar"
+                    with archive.open("wb") as file:
+                        for chunk in client.api.get_image(self._name):
+                            file.write(chunk)
+                    kept = DockerArchiveBase(archive, None, self._store, self._source).resolve(platform)
+                self._store.blobs.put(kept.config)
+        if not matches(kept.platform, platform):
+            cause = f"is for {kept.platform}, not {platform}"
+            raise PlatformError(self._source, cause, f"build with --platform {kept.platform}")
+        return kept
+
+    def _kept(self, identity: Digest) -> BaseImage | None:
+        """The image from the store, when it has the config and every layer as the engine saves it, uncompressed."""
+        if not self._store.blobs.has(identity):
+            return None
+        data = self._store.blobs.read(identity)
+        config = Config.parse(data, self._source)
+        if not all(self._store.blobs.has(diff_id) for diff_id in config.diff_ids):
+            return None
+        layers = tuple(
+            Descriptor(DOCKER.layer_type("none"), diff_id, self._store.blobs.path(diff_id).stat().st_size)
+            for diff_id in config.diff_ids
+        )
+        manifest = render_manifest(DOCKER, data, list(layers))
+        return BaseImage(
+            self._source, config.platform, DOCKER, Digest.of(manifest), manifest, data, layers, config.diff_ids
+        )
+
+    def open_layer(self, layer: Descriptor) -> AbstractContextManager[BinaryIO]:
+        """The imported blob."""
+        return self._store.blobs.open(layer.digest)
+
+    def check_prefix(self, image: BaseImage, prefix: str) -> None:
+        """Look at what the import has scanned."""
+        check_layers(image, prefix, self._store, lambda layer: self._store.blobs.open(layer.digest))
+
+    def platforms(self) -> Iterator[Platform]:
+        """The image's."""
+        with connected() as client:
+            attributes = image_attributes(client, self._name, self._source)
+        yield Platform(attributes["Os"], attributes["Architecture"], attributes.get("Variant") or "")
