@@ -19,6 +19,8 @@ from agent_stub.wire.limits import Limits
 
 GRACE = 0.5  # seconds; SIGTERM ends the agent within one
 
+WARM = 0.1  # seconds until the shell engine is imported and orphans are reaped
+
 
 class Agent:
     """The running agent: binds, answers until it is told to stop, and ends what it started."""
@@ -45,6 +47,8 @@ class Agent:
             for number in (signal.SIGTERM, signal.SIGINT):
                 loop.add_signal_handler(number, self._stop, GRACE)
             _tell_ready(self._settings.control, bound, self._boot_id)
+            # After the first `hello`, but before the first command, where that is not sent at once.
+            loop.call_later(WARM, builtin.warm)
             await self._stopped.wait()
             server.closing = True
             await self._end(builtin, server)

@@ -53,6 +53,10 @@ class Builtin:
         """Each operation with its handler."""
         return {operation.name: (operation, self._handler(operation.name)) for operation in OPERATIONS}
 
+    def warm(self) -> None:
+        """Import what the first command needs, and reap orphans from now on."""
+        _ = self.sessions
+
     async def close(self) -> None:
         """End every session and program."""
         if "sessions" in self.__dict__:
