@@ -11,17 +11,18 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
-from typing import BinaryIO
 
+from composer.bases.stream import unpacked_stream
 from composer.env.build import machine_of
 from composer.env.bytecode import PrivatePython
-from composer.errors import StoreError, UnsupportedError
+from composer.errors import ArchiveError, StoreError, UnsupportedError
 from composer.layers.entries import Entry
 from composer.layers.layer import Layer
 from composer.layers.pack import pack_entries
 from composer.oci.digest import Digest
-from composer.oci.mediatype import Compression
+from composer.oci.mediatype import Compression, compression_of
 from composer.oci.platform import Platform
+from composer.store.disk import disk_errors
 from composer.store.lock import locked
 from composer.store.store import Store
 
@@ -31,13 +32,14 @@ _MAIN = "from agent_stub.__main__ import main\n\nraise SystemExit(main())\n"
 
 # Run by the environment's own Python, so that the bytes depend on its version and not on the host's. The modules are
 # compiled in one process in a fixed order, since marshal marks what it has met before. Stored, not deflated: the layer
-# is compressed as a whole, and zipimport starts sooner.
+# is compressed as a whole, and zipimport starts sooner. The sources are for tracebacks; only their compiled form runs.
 _PROGRAM = """
 import importlib._bootstrap_external as external, importlib.util, json, sys, zipfile
 with zipfile.ZipFile(sys.argv[1], "w", zipfile.ZIP_STORED) as archive:
     for name, source in json.load(sys.stdin):
         code = compile(source, "/".join((sys.argv[2], name)), "exec", dont_inherit=True, optimize=0)
         data = external._code_to_hash_pyc(code, importlib.util.source_hash(source.encode()), False)
+        archive.writestr(zipfile.ZipInfo(name), source)
         archive.writestr(zipfile.ZipInfo(name + "c"), bytes(data))
 """
 
@@ -92,25 +94,40 @@ def agent_layer(
     modules = sources()
     digest = source_digest(modules)
     foundation = env_layers[0]
-    key = hashlib.sha256(f"{digest} {foundation.diff_id} {prefix} {compression}".encode()).hexdigest()
+    inputs = f"{digest} {foundation.diff_id} {prefix} {compression} {_PROGRAM}"
+    key = hashlib.sha256(inputs.encode()).hexdigest()
     record = store.root / "agents" / f"{key}.json"
     layer = find_layer(store, record)
     if layer is None:
-        with (
-            locked(store.root / "locks" / f"agent-{key}"),
-            tempfile.TemporaryDirectory(dir=store.root / "tmp") as folder,
-        ):
-            target = Path(folder) / NAME
-            with _python(store, prefix, platform, foundation) as python:
-                bundle(modules, python, target, f"{prefix}/{NAME}")
-            target.chmod(0o644)
-            below = prefix.strip("/")
-            (Path(folder) / "prefix").mkdir(mode=0o755)
-            (Path(folder) / "prefix").chmod(0o755)
-            entries = (Entry(below, Path(folder) / "prefix"), Entry(f"{below}/{NAME}", target))
-            layer = pack_entries(entries, store.blobs, compression, "agent")
-            save_layer(record, layer)
+        # One builder at a time; the others wait and find it done.
+        with locked(store.root / "locks" / f"agent-{key}"):
+            layer = find_layer(store, record)
+            if layer is None:
+                with _python(store, prefix, platform, foundation) as python:
+                    layer = _pack(modules, python, store, prefix, compression)
+                save_layer(record, layer)
     return layer, digest
+
+
+def _pack(
+    modules: Sequence[tuple[str, str]], python: PrivatePython, store: Store, prefix: str, compression: Compression
+) -> Layer:
+    with _temporary(store, "agent") as folder:
+        target = folder / NAME
+        bundle(modules, python, target, f"{prefix}/{NAME}")
+        target.chmod(0o644)
+        above = folder / "prefix"
+        above.mkdir()
+        above.chmod(0o755)
+        below = prefix.strip("/")
+        return pack_entries((Entry(below, above), Entry(f"{below}/{NAME}", target)), store.blobs, compression, "agent")
+
+
+@contextmanager
+def _temporary(store: Store, name: str) -> Iterator[Path]:
+    """A folder that is swept when this process is killed."""
+    with tempfile.TemporaryDirectory(dir=store.root / "tmp", prefix=f"{name}-{os.getpid()}-") as folder:
+        yield Path(folder)
 
 
 @contextmanager
@@ -121,16 +138,17 @@ def _python(store: Store, prefix: str, platform: Platform, foundation: Layer) ->
     if unpacked.is_dir():
         yield PrivatePython(unpacked, machine)
         return
-    with tempfile.TemporaryDirectory(dir=store.root / "tmp", prefix=f"python-{os.getpid()}-") as folder:
-        with store.blobs.open(foundation.descriptor.digest) as stream, _tar(stream, foundation) as tar:
-            tar.extractall(folder, filter="tar")
-        yield PrivatePython(Path(folder) / prefix.strip("/"), machine)
-
-
-def _tar(stream: BinaryIO, layer: Layer) -> tarfile.TarFile:
-    if not layer.descriptor.media_type.endswith("zstd"):
-        return tarfile.open(fileobj=stream, mode="r|*")
-    import zstandard
-
-    reader = zstandard.ZstdDecompressor().stream_reader(stream, read_across_frames=True)
-    return tarfile.open(fileobj=reader, mode="r|")
+    name = str(foundation.descriptor.digest)
+    packing = compression_of(foundation.descriptor.media_type) or "none"
+    with _temporary(store, "python") as folder:
+        try:
+            with (
+                disk_errors(folder),
+                store.blobs.open(foundation.descriptor.digest) as blob,
+                unpacked_stream(blob, packing, name) as stream,
+                tarfile.open(fileobj=stream, mode="r|") as tar,
+            ):
+                tar.extractall(folder, filter="tar")
+        except tarfile.TarError as error:
+            raise ArchiveError(name, f"the layer cannot be read: {error}", "build the env again") from error
+        yield PrivatePython(folder / prefix.strip("/"), machine)

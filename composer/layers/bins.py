@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from composer.env.built import BuiltPackage
@@ -38,6 +38,22 @@ def assign(packages: Sequence[BuiltPackage]) -> tuple[Bin, ...]:
     for package in sorted(packages, key=lambda package: package.name):
         rows.setdefault(_place(package.name), []).append(package)
     return tuple(Bin(role, tuple(found)) for (_, role), found in sorted(rows.items()))
+
+
+def divide(bins: Sequence[Bin], paths: Iterable[str]) -> tuple[tuple[Bin, tuple[str, ...]], ...]:
+    """Which of the prefix's ``paths`` go into which bin's layer: each exactly once; a bin left without any is dropped.
+
+    A path that several packages name goes with the first; those of no package go into the first bin's layer.
+    """
+    owner: dict[str, int] = {}
+    for number, each in enumerate(bins):
+        for package in each.packages:
+            for name in package.files:
+                owner.setdefault(name, number)
+    names: list[list[str]] = [[] for _ in bins]
+    for path in sorted(paths):
+        names[owner.get(path, 0)].append(path)
+    return tuple((each, tuple(found)) for each, found in zip(bins, names, strict=True) if found)
 
 
 def _place(name: str) -> tuple[int, str]:

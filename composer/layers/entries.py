@@ -18,10 +18,16 @@ class Entry:
 
 
 def walk(root: Path) -> Iterator[str]:
-    """Every path below ``root``, relative to it: files, links and directories."""
+    """Every file and link below ``root``, relative to it, and every directory that has nothing in it.
+
+    Other directories come with what is in them, so that a package's new folder is in no other package's layer.
+    """
     for folder, folders, files in os.walk(root):
         where = os.path.relpath(folder, root)
-        for name in (*folders, *files):
+        links = [name for name in folders if not is_directory(Path(folder, name))]
+        if where != "." and not folders and not files:
+            yield where
+        for name in (*links, *files):
             yield name if where == "." else f"{where}/{name}"
 
 

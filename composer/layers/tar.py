@@ -22,17 +22,25 @@ class Writable(Protocol):
 def write_tar(entries: Sequence[Entry], target: Writable, mtime: int = 0) -> None:
     """Write the entries in their order; a pax header stands only where a name or link is longer than ustar allows.
 
-    Hard links become two files: which of the two comes first must not depend on inode numbers.
+    Hard links become two files: which of the two comes first must not depend on inode numbers. Raises `StoreError` for
+    an entry that cannot be read.
     """
     tar = tarfile.open(fileobj=target, mode="w|", format=tarfile.PAX_FORMAT, bufsize=1 << 20)  # type: ignore[call-overload]
     with tar:
         for entry in entries:
-            member = _member(entry, mtime)
-            if member.isreg():
-                with entry.source.open("rb") as file:
-                    tar.addfile(member, file)
-            else:
-                tar.addfile(member)
+            try:
+                _add(tar, entry, mtime)
+            except (OSError, tarfile.TarError) as error:
+                raise StoreError(str(entry.source), f"cannot be packed: {error}", "build the env again") from error
+
+
+def _add(tar: tarfile.TarFile, entry: Entry, mtime: int) -> None:
+    member = _member(entry, mtime)
+    if member.isreg():
+        with entry.source.open("rb") as file:
+            tar.addfile(member, file)
+    else:
+        tar.addfile(member)
 
 
 def _member(entry: Entry, mtime: int) -> tarfile.TarInfo:
