@@ -11,6 +11,7 @@ from typing import Any
 
 from composer.errors import ArchiveError, EngineError, UsageError
 from composer.runtime import network
+from composer.runtime.control import make_control
 from composer.runtime.engine import SandboxOptions
 from composer.runtime.image import Image
 from composer.runtime.limits import applicable
@@ -65,7 +66,7 @@ def prepare(folder: SandboxFolder, options: SandboxOptions, program: str) -> Pre
         scratch_tmp=not image_has(lower, "tmp"),
         rootless=rootless,
     )
-    notify = _control(folder, token, who)
+    notify = make_control(folder.control, token, who)
     return Prepared(endpoint, token, _plan(folder, container, lower, program, options), notify)
 
 
@@ -102,20 +103,6 @@ def _files(folder: SandboxFolder, options: SandboxOptions) -> list[Bind]:
         (folder.path / name).write_text(text)
         (folder.path / name).chmod(0o644)
     return [Bind(str(folder.control), _RUN), *(Bind(str(folder.path / x), f"/etc/{x}") for x in texts)]
-
-
-def _control(folder: SandboxFolder, token: bytes, who: Account) -> socket.socket:
-    """The control directory, with the token and the socket on which the agent says that it is ready."""
-    folder.control.mkdir(mode=0o700)
-    handle = os.open(folder.control / "token", os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-    with os.fdopen(handle, "wb") as file:
-        file.write(token)
-    notify = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK)
-    notify.bind(str(folder.control / "notify"))
-    if os.geteuid() == 0:
-        for path in (folder.control / "token", folder.control / "notify", folder.control):
-            os.chown(path, who.uid, who.gid)
-    return notify
 
 
 def _plan(

@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from composer.errors import EngineError, SandboxNotFoundError, UsageError
+from composer.errors import SandboxNotFoundError, UsageError
+from composer.runtime.control import control_root
 from composer.store.lock import locked
 from composer.store.store import Store
 
@@ -121,14 +122,3 @@ def sandbox_folders(store: Store) -> list[SandboxFolder]:
     """Every sandbox of this store, dead ones too."""
     root = store.root / "sandboxes"
     return [SandboxFolder(store, name) for name in sorted(os.listdir(root)) if (root / name).is_dir()]
-
-
-def control_root() -> Path:
-    """Where control directories are: of this user alone. Raises `EngineError` when somebody else made it."""
-    runtime = os.environ.get("XDG_RUNTIME_DIR")
-    root = Path(runtime) / "composer" if runtime else Path("/tmp") / f"composer-{os.getuid()}"
-    root.mkdir(mode=0o700, exist_ok=True)
-    found = root.lstat()
-    if found.st_uid != os.getuid() or found.st_mode & 0o77 or not root.is_dir() or root.is_symlink():
-        raise EngineError(str(root), "is not a directory of this user alone", "remove it, or set XDG_RUNTIME_DIR")
-    return root
