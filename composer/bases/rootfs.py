@@ -11,7 +11,7 @@ from typing import BinaryIO
 
 from composer.bases.base import BaseImage
 from composer.bases.conflict import check_layers
-from composer.bases.scan import Scan, scan_once
+from composer.bases.scan import Scan, remember, scan_file, scan_once
 from composer.bases.scratch import PATH, made_image
 from composer.bases.stream import packing_of, unpacked_stream
 from composer.errors import ArchiveError, BaseNotFoundError, PlatformError
@@ -78,19 +78,21 @@ class RootfsBase:
         return layer if self._store.blobs.has(layer.digest, layer.size) else None
 
     def _import(self, memo: Path) -> Descriptor:
-        with self._path.open("rb") as file, self._store.blobs.writer() as blob:
-            head = file.read(16)
+        """Scan first, so that nothing of a tarball that is refused stays; then copy."""
+        with self._path.open("rb") as file:
+            packing = packing_of(file.read(16))
             file.seek(0)
-            packing = packing_of(head)
-            kept = _KEPT.get(packing)
-            if kept is not None:
-                while chunk := file.read(1 << 20):
-                    blob.write(chunk)
+            scanned, digest = scan_file(file, packing, self._source)
+            file.seek(0)
+            compression = _KEPT.get(packing)
+            if compression is not None:
+                size = self._store.blobs.copy_in(file, digest)
             else:
+                compression, digest = "none", scanned.diff_id
                 with unpacked_stream(file, packing, self._source) as stream:
-                    while chunk := stream.read(1 << 20):
-                        blob.write(chunk)
-            layer = Descriptor(OCI.layer_type(kept or "none"), blob.commit(), blob.size)
+                    size = self._store.blobs.copy_in(stream, digest)
+        remember(self._store, digest, scanned)
+        layer = Descriptor(OCI.layer_type(compression), digest, size)
         memo.parent.mkdir(exist_ok=True)
         partial = memo.with_name(f".{memo.name}.{os.getpid()}")
         partial.write_text(json.dumps(layer.as_json()))

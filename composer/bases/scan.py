@@ -60,12 +60,12 @@ def scan(stream: BinaryIO, packing: Packing, source: str) -> Scan:
         reader = HashingReader(unpacked)
         tops: dict[str, str] = {}
         machine, count = "", 0
-        climbing: set[str] = set()
+        absolute: set[str] = set()
         try:
             with tarfile.open(fileobj=cast(BinaryIO, reader), mode="r|", tarinfo=_Member, errorlevel=2) as tar:
                 for member in tar:
                     count += 1
-                    name = _checked(member, climbing, source, count)
+                    name = _checked(member, absolute, source, count)
                     _note_top(tops, name, member)
                     if not machine and member.isreg() and member.mode & 0o111:
                         machine = _machine(tar.extractfile(member))
@@ -77,22 +77,37 @@ def scan(stream: BinaryIO, packing: Packing, source: str) -> Scan:
     return Scan(Digest("sha256:" + reader.hexdigest), reader.size, count, tops, machine)
 
 
+def scan_file(stream: BinaryIO, packing: Packing, source: str) -> tuple[Scan, Digest]:
+    """As `scan`, and the digest of the stored bytes."""
+    raw = HashingReader(stream)
+    found = scan(cast(BinaryIO, raw), packing, source)
+    raw.drain()
+    return found, Digest("sha256:" + raw.hexdigest)
+
+
 def scan_once(store: Store, digest: Digest, open_blob: Callable[[], BinaryIO], packing: Packing, source: str) -> Scan:
     """As `scan`, remembered in the store by the blob's digest, which is checked."""
-    path = store.root / "scans" / f"{digest.hex}.json"
-    found = _remembered(path)
+    found = _remembered(_memo(store, digest))
     if found is None:
         with open_blob() as stream:
-            raw = HashingReader(stream)
-            found = scan(cast(BinaryIO, raw), packing, source)
-            raw.drain()
-        if "sha256:" + raw.hexdigest != digest:
+            found, actual = scan_file(stream, packing, source)
+        if actual != digest:
             raise ArchiveError(source, f"has a layer whose bytes are not those of {digest}", _FETCH)
-        path.parent.mkdir(exist_ok=True)
-        partial = path.with_name(f".{path.name}.{os.getpid()}")
-        partial.write_text(json.dumps(asdict(found)))
-        partial.replace(path)
+        remember(store, digest, found)
     return found
+
+
+def remember(store: Store, digest: Digest, found: Scan) -> None:
+    """Keep what a scan of the blob ``digest`` has found."""
+    path = _memo(store, digest)
+    path.parent.mkdir(exist_ok=True)
+    partial = path.with_name(f".{path.name}.{os.getpid()}")
+    partial.write_text(json.dumps(asdict(found)))
+    partial.replace(path)
+
+
+def _memo(store: Store, digest: Digest) -> Path:
+    return store.root / "scans" / f"{digest.hex}.json"
 
 
 def _remembered(path: Path) -> Scan | None:
@@ -103,7 +118,7 @@ def _remembered(path: Path) -> Scan | None:
         return None
 
 
-def _checked(member: tarfile.TarInfo, climbing: set[str], source: str, count: int) -> str:
+def _checked(member: tarfile.TarInfo, absolute: set[str], source: str, count: int) -> str:
     """The member's normal name; raises `ArchiveError` for one that could write outside of the root."""
 
     def refuse(cause: str) -> ArchiveError:
@@ -117,14 +132,16 @@ def _checked(member: tarfile.TarInfo, climbing: set[str], source: str, count: in
         raise refuse("has a name with `..`")
     name = posixpath.normpath(member.name)
     parents = name.split("/")[:-1]
-    if climbing and any("/".join(parents[:depth]) in climbing for depth in range(1, len(parents) + 1)):
-        raise refuse("writes through a link that leads out of the root")
+    if absolute and any("/".join(parents[:depth]) in absolute for depth in range(1, len(parents) + 1)):
+        raise refuse("writes through an absolute link")
     if member.islnk() and (member.linkname.startswith("/") or ".." in member.linkname.split("/")):
         raise refuse(f"has a hard link out of the root, to {member.linkname[:120]!r}")
     if member.issym() and _climbs(name, member.linkname):
-        climbing.add(name)
-    elif name in climbing:
-        climbing.discard(name)
+        raise refuse(f"has a link that leads out of the root, to {member.linkname[:120]!r}")
+    if member.issym() and member.linkname.startswith("/"):
+        absolute.add(name)
+    else:
+        absolute.discard(name)
     if member.isblk() or (member.ischr() and not _whiteout(member) and parents[:1] != ["dev"]):
         raise refuse("has a device")
     if member.issparse() and member.size > _LARGEST_SPARSE:

@@ -20,8 +20,12 @@ from composer.store.store import Store
 Progress = Callable[[str, int, int], None]
 
 
+def silent(_what: str, _done: int, _total: int) -> None:
+    """Take progress and tell nobody."""
+
+
 def resolve_lock(
-    names: Sequence[str], channels: Sequence[str], platform: Platform, store: Store, progress: Progress
+    names: Sequence[str], channels: Sequence[str], platform: Platform, store: Store, progress: Progress = silent
 ) -> Lock:
     """The lock of the specs ``names`` for ``platform``.
 
