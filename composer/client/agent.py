@@ -7,8 +7,6 @@ import os
 from collections.abc import Callable
 from typing import Any, Self
 
-import zmq
-
 from agent_stub.wire.errors import WireError
 from agent_stub.wire.operations.core import Hello, HelloReply
 from agent_stub.wire.schema import dump, parse
@@ -16,7 +14,7 @@ from composer.client.connection import WINDOW, CancelMode, Connection, Event, Op
 from composer.client.failure import from_wire, lost
 from composer.client.opening import Opening
 from composer.client.request import Request
-from composer.client.transport import Transport
+from composer.client.transport import Context, Transport
 from composer.errors import ComposerError, UsageError
 
 RETRY = (0.02, 0.5)  # seconds between attempts to come back: the first, the longest
@@ -33,7 +31,7 @@ class Agent:
         self.endpoint = endpoint
         self._patience = patience
         self._loop = asyncio.get_running_loop()
-        self._context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
+        self._context = Context()
         self._connection = Connection(token, os.urandom, self._send)
         self._connection.on_opened = self._opened
         self._connection.on_refused = self._refused

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from composer.runtime.engine import Engine, Running
     from composer.store.store import Store
 
+__all__ = ["RunChanges", "Sandbox", "StartOptions"]
+
 MAIN = "main"
 
 

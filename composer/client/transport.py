@@ -28,6 +28,10 @@ EVENTS = (
 )
 
 
+Context = zmq.Context[zmq.Socket[bytes]]
+"""libzmq's threads and queues, one for each agent; ``term`` waits for what is still to be sent."""
+
+
 class Listener(Protocol):
     """What a transport reports to."""
 
@@ -47,7 +51,7 @@ class Listener(Protocol):
 class Transport:
     """One connection to ``endpoint``."""
 
-    def __init__(self, context: zmq.Context[zmq.Socket[bytes]], endpoint: str, listener: Listener) -> None:
+    def __init__(self, context: Context, endpoint: str, listener: Listener) -> None:
         self._listener = listener
         self._pending: deque[list[bytes]] = deque()
         self._loop = asyncio.get_running_loop()
