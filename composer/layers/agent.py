@@ -32,7 +32,7 @@ _MAIN = "from agent_stub.__main__ import main\n\nraise SystemExit(main())\n"
 
 # Run by the environment's own Python, so that the bytes depend on its version and not on the host's. The modules are
 # compiled in one process in a fixed order, since marshal marks what it has met before. Stored, not deflated: the layer
-# is compressed as a whole, and zipimport starts sooner. The sources are for tracebacks; only their compiled form runs.
+# is compressed as a whole, and zipimport starts sooner. The sources are for tracebacks alone.
 _PROGRAM = """
 import importlib._bootstrap_external as external, importlib.util, json, sys, zipfile
 with zipfile.ZipFile(sys.argv[1], "w", zipfile.ZIP_STORED) as archive:
