@@ -168,7 +168,6 @@ class DockerEngine:
 
 def _wait_ready(container: Container, cancelled: threading.Event) -> None:
     """Follow the log up to the agent's ready line; a cancel or the time limit ends the container and so the log."""
-
     from docker import errors
 
     def watch() -> None:

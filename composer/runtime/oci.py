@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import json
 import os
+import subprocess
 import sys
 import time
 from collections.abc import AsyncIterator, Callable
@@ -66,28 +67,23 @@ class OciEngine:
     async def _launch(self, folder: SandboxFolder, options: SandboxOptions, prepared: Prepared, lock: int) -> None:
         """Start the shim and wait for whichever comes first: the agent's datagram, or the shim's end."""
         report, write = os.pipe()
-        lifeline, keep = os.pipe() if options.owned else (-1, -1)
+        lifeline = -1
+        if options.owned:
+            lifeline, self._lifelines[options.name] = os.pipe()
         passed = [fd for fd in (write, lifeline, lock) if fd >= 0]
-        log = os.open(folder.path / "log", os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        command = [sys.executable, "-I", "-S", str(_SHIM), str(folder.path), str(write), str(lifeline), str(lock)]
         try:
-            process = await asyncio.create_subprocess_exec(
-                sys.executable, "-I", "-S", str(_SHIM), str(folder.path), str(write), str(lifeline), str(lock),
-                stdin=asyncio.subprocess.DEVNULL, stdout=log, stderr=log, pass_fds=passed,
-            )  # fmt: skip
-        finally:
-            for handle in (log, write, *([lifeline] if lifeline >= 0 else [])):
-                os.close(handle)
-            if keep >= 0:
-                self._lifelines[options.name] = keep
-        try:
-            await process.wait()
+            try:
+                await _uninterrupted(_spawn, command, folder.path / "log", passed)
+            finally:
+                for handle in passed[:-1]:
+                    os.close(handle)
             failure = await _first(prepared, report)
         finally:
             os.close(report)
         if failure is not None:
-            raise AgentLostError(
-                options.name, failure or _last_lines(folder.path / "log"), "see the cause, start again"
-            )
+            cause = f"the agent ended before it was ready: {failure or 'it wrote nothing'}"
+            raise AgentLostError(options.name, cause, "see the cause, and start it again")
 
     async def connect(self, name: str) -> Running:
         """Where a running sandbox's agent is; raises `SandboxNotFoundError`."""
@@ -140,6 +136,15 @@ class OciEngine:
             os.close(handle)
 
 
+def _spawn(command: list[str], log: Path, passed: list[int]) -> None:
+    """Start the shim; returns once it has detached itself and written its pid."""
+    handle = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+    try:
+        subprocess.run(command, stdin=subprocess.DEVNULL, stdout=handle, stderr=handle, pass_fds=passed, check=False)
+    finally:
+        os.close(handle)
+
+
 async def _uninterrupted(function: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> T:
     """Run in a thread; a cancel waits for the thread, so that nothing is cleaned under its hands."""
     task = asyncio.ensure_future(asyncio.to_thread(function, *arguments, **named))
@@ -172,15 +177,7 @@ async def _first(prepared: Prepared, report: int) -> str | None:
     try:
         return await asyncio.wait_for(done, _READY_SECONDS)
     except TimeoutError:
-        return f"the agent did not say within {_READY_SECONDS:.0f} seconds that it is ready"
+        return f"it did not say within {_READY_SECONDS:.0f} seconds that it listens"
     finally:
         loop.remove_reader(prepared.notify)
         loop.remove_reader(report)
-
-
-def _last_lines(path: Path) -> str:
-    try:
-        lines = path.read_text(errors="replace").strip().splitlines()
-    except OSError:
-        lines = []
-    return "the agent ended before it was ready: " + (" | ".join(lines[-4:])[-600:] or "it wrote nothing")

@@ -2,8 +2,8 @@
 
 Run as a script by ``python -I -S shim.py FOLDER REPORT LIFELINE LOCK``: standard library only, because its start is
 part of the sandbox's. FOLDER/shim.json says what to do. LOCK is an inherited, locked file: the sandbox lives exactly as
-long as it is locked. EOF on LIFELINE (-1: none) or SIGTERM ends the sandbox. REPORT gets one line when something fails
-and EOF at the end.
+long as it is locked. EOF on LIFELINE (-1: none) or SIGTERM ends the sandbox. REPORT gets the error and the log's last lines before
+all is removed, and EOF at the end.
 """
 
 # pathlib costs milliseconds to import, and there is one thread
@@ -143,6 +143,16 @@ def _clean(plan: dict, folder: str) -> None:  # type: ignore[type-arg]
     shutil.rmtree(folder, ignore_errors=True)
 
 
+def _tell(report: int, text: str) -> None:
+    with contextlib.suppress(BrokenPipeError):  # nobody waits any more
+        os.write(report, f"{text}\n".encode())
+
+
+def _last_lines() -> str:
+    with open("log", encoding="utf-8", errors="replace") as file:
+        return " | ".join(file.read()[-2000:].strip().splitlines()[-4:])[-600:]
+
+
 def _run(folder: str, report: int, lifeline: int, stop: int) -> None:
     os.chdir(folder)
     with open("shim.json", encoding="utf-8") as file:
@@ -159,11 +169,12 @@ def _run(folder: str, report: int, lifeline: int, stop: int) -> None:
         finally:
             container.end(_grace())
     except OSError as error:
-        os.write(report, f"{error}\n".encode())
+        _tell(report, str(error))
     finally:
         if network is not None:
             network.kill()
             network.wait()
+        _tell(report, _last_lines())
         _clean(plan, folder)
 
 
