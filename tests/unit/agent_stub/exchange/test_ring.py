@@ -47,4 +47,6 @@ def test_a_ring_is_a_bounded_tail_of_all_events(sizes: list[int], limit: int) ->
     assert ring.size == sum(kept) == budget.used
     assert ring.last == len(sizes)
     assert ring.size <= limit or len(kept) == 1
-    assert [ring.after(seq) for seq in range(ring.first - 1, ring.last + 1)] == [sum(kept[n:]) for n in range(len(kept) + 1)]
+    assert [ring.after(seq) for seq in range(ring.first - 1, ring.last + 1)] == [
+        sum(kept[n:]) for n in range(len(kept) + 1)
+    ]

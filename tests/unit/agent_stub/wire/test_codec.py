@@ -16,7 +16,9 @@ from agent_stub.wire.limits import Limits
 ID = bytes(range(16))
 SMALL = Limits(frame=100, frames=4, message=150, depth=3, items=5)
 
-plain = st.none() | st.booleans() | st.integers(-(1 << 63), (1 << 64) - 1) | st.binary(max_size=50) | st.text(max_size=20)
+plain = (
+    st.none() | st.booleans() | st.integers(-(1 << 63), (1 << 64) - 1) | st.binary(max_size=50) | st.text(max_size=20)
+)
 bodies = st.dictionaries(st.text(max_size=9), plain | st.lists(plain, max_size=4), max_size=5)
 
 

@@ -31,7 +31,13 @@ class Desk:
         self.call: Call | None = None
         self.done = asyncio.Event()
         self.modes: list[str] = []
-        handlers = (("echo", self.echo), ("emit", self.emit), ("fail", self.fail), ("odd", self.odd), ("gentle", self.gentle))
+        handlers = (
+            ("echo", self.echo),
+            ("emit", self.emit),
+            ("fail", self.fail),
+            ("odd", self.odd),
+            ("gentle", self.gentle),
+        )
         self.operations = {name: (Operation(name, Text, Text), handler) for name, handler in handlers}
 
     async def echo(self, body: Text, call: Call) -> Answer:
