@@ -23,7 +23,7 @@ def control_root() -> Path:
 
 def make_control(path: Path, token: bytes, who: Account) -> socket.socket:
     """Make the directory with the token in it; returns the socket on which the agent says that it is ready."""
-    path.mkdir(mode=0o700)
+    path.mkdir(mode=0o700, exist_ok=True)
     write_private(path / "token", token)
     notify = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK)
     notify.bind(str(path / "notify"))

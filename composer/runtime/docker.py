@@ -66,8 +66,10 @@ class DockerEngine:
         control = control_root() / secrets.token_hex(6)
         with self._connected(options.image) as client:
             limits = applicable(options.limits, client.info())
-            container = client.containers.create(**create_arguments(options, control, limits))
+            control.mkdir(mode=0o700)  # or the engine makes it, for everyone to read
+            container = None
             try:
+                container = client.containers.create(**create_arguments(options, control, limits))
                 if options.owned:
                     host = endpoint(self._host)
                     self._lifelines[options.name] = lifeline.start(host, str(container.id), control)
@@ -77,8 +79,10 @@ class DockerEngine:
                 container.reload()
                 return Running(options.name, self.name, agent_endpoint(container), token)
             except BaseException:
-                container.remove(force=True, v=True)
-                self._forget(options.name, control)
+                if container is not None:
+                    container.remove(force=True, v=True)
+                    self._forget(options.name, control)
+                lifeline.forget_control(control)
                 raise
 
     def _hand_over(self, container: Container, options: SandboxOptions, control: Path, token: bytes) -> None:

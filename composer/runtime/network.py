@@ -8,17 +8,21 @@ from composer.errors import EngineMissingError, UnsupportedError
 from composer.runtime.engine import Network
 
 
-def helper(network: Network) -> list[str]:
+def helper(network: Network, *, root: bool) -> list[str]:
     """The argv of the helper, with ``@PID@`` for the container's process; empty where none is needed."""
     if network == "bridge":
         raise UnsupportedError("--network bridge", "the embedded engine has no bridge", "use user, or --engine docker")
     if network != "user":
         return []
-    if pasta := shutil.which("pasta"):
-        return [pasta, "--config-net", "--foreground", "--quiet", "--tcp-ports", "none", "--udp-ports", "none", "@PID@"]
-    if slirp := shutil.which("slirp4netns"):
-        return [slirp, "--configure", "--mtu=65520", "@PID@", "tap0"]
-    raise EngineMissingError("--network user", "neither pasta nor slirp4netns is on PATH", "install passt")
+    slirp, pasta = shutil.which("slirp4netns"), shutil.which("pasta")
+    # Started as root, pasta becomes nobody and may not enter the sandbox's namespace; slirp4netns may.
+    if slirp and (root or not pasta):
+        return [slirp, "--configure", "--mtu=65520", "--disable-host-loopback", "@PID@", "tap0"]
+    if pasta and not root:
+        ports = ["--tcp-ports", "none", "--udp-ports", "none"]
+        return [pasta, "--config-net", "--foreground", "--quiet", *ports, "@PID@"]
+    names, package = ("slirp4netns", "slirp4netns") if root else ("pasta or slirp4netns", "passt")
+    raise EngineMissingError("--network user", f"no {names} is on PATH", f"install {package}")
 
 
 def resolver(network: Network, host: str) -> str:

@@ -125,7 +125,7 @@ def _plan(
         "argv": argv,
         "delete": delete,
         "info_fd": program == "bubblewrap",
-        "network": network.helper(options.network),
+        "network": network.helper(options.network, root=not box.rootless),
         "rootless": box.rootless,
         "tmpfs": _on_overlay(folder.path),
         "control": str(folder.control),

@@ -1,9 +1,9 @@
 """The process beside each sandbox: mounts its root, runs its container, and removes everything when that ends.
 
 Run as a script by ``python -I -S shim.py FOLDER REPORT LIFELINE LOCK``: standard library only, because its start is
-part of the sandbox's. FOLDER/shim.json says what to do. LOCK is an inherited, locked file: the sandbox lives exactly as
-long as it is locked. EOF on LIFELINE (-1: none) or SIGTERM ends the sandbox. REPORT gets the error and the log's last lines before
-all is removed, and EOF at the end.
+part of the sandbox's. FOLDER/shim.json says what to do. LOCK is an inherited, locked file: the sandbox lives exactly
+as long as it is locked. EOF on LIFELINE (-1: none) or SIGTERM ends the sandbox. REPORT gets the error and the log's
+last lines before all is removed, and EOF at the end.
 """
 
 # pathlib costs milliseconds to import, and there is one thread
