@@ -125,7 +125,7 @@ async def test_from_a_zip_file_isolated(tmp_path: Path) -> None:
     token = tmp_path / "secret"
     token.write_text("0123456789abcdef")
     command = [sys.executable, "-I", str(archive), "--control", str(tmp_path), "--token-file", str(token)]
-    process = subprocess.Popen(command, cwd="/", stderr=subprocess.PIPE, env={"LC_ALL": "C"})
+    process = subprocess.Popen(command, cwd="/", stderr=subprocess.PIPE, env={"LC_ALL": "C"})  # noqa: ASYNC220
     try:
         assert process.stderr
         assert process.stderr.readline().startswith(b'{"event": "ready"')
@@ -143,7 +143,7 @@ async def test_a_token_over_a_descriptor(tmp_path: Path) -> None:
     os.write(write, b"0123456789abcdef")
     os.close(write)
     command = [sys.executable, "-m", "agent_stub", "--control", str(tmp_path), "--token-fd", str(read)]
-    process = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, pass_fds=[read])
+    process = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, pass_fds=[read])  # noqa: ASYNC220
     os.close(read)
     try:
         assert process.stderr
