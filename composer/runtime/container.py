@@ -16,6 +16,7 @@ from composer.runtime.passwd import Account, account
 
 if TYPE_CHECKING:
     from docker.models.containers import Container
+    from docker.types.daemon import CancellableStream
 
 SANDBOX, CONTROL = "org.composer.sandbox", "org.composer.control"
 _PORT = "7470/tcp"
@@ -119,6 +120,12 @@ def read_until_ready(pieces: Iterable[bytes]) -> str | None:
             return None
         last = [*last[-3:], line.decode(errors="replace")]
     return " | ".join(last)[-600:] or "it wrote nothing"
+
+
+def close_log(log: CancellableStream[bytes]) -> None:
+    """End a followed log: its ``close`` ends the connection but keeps the response, and with it the socket object."""
+    log.close()
+    log._response.close()  # type: ignore[attr-defined]
 
 
 def _lines(pieces: Iterable[bytes]) -> Iterator[bytes]:

@@ -20,6 +20,7 @@ from composer.runtime.container import (
     agent_endpoint,
     applicable,
     checked,
+    close_log,
     create_arguments,
     read_until_ready,
     sandbox_info,
@@ -147,7 +148,7 @@ class DockerEngine:
                 while (piece := await asyncio.to_thread(next, pieces, None)) is not None:
                     yield piece
             finally:
-                pieces.close()
+                close_log(pieces)
 
     async def probe(self) -> list[Probe]:
         """Whether the engine answers."""
@@ -183,8 +184,12 @@ def _wait_ready(container: Container, cancelled: threading.Event) -> None:
     done = threading.Event()
     watcher = threading.Thread(target=watch, daemon=True)
     watcher.start()
-    failure = read_until_ready(container.logs(stream=True, follow=True))
-    done.set()
+    log = container.logs(stream=True, follow=True)
+    try:
+        failure = read_until_ready(log)
+    finally:
+        done.set()
+        close_log(log)
     interrupted = cancelled.is_set()
     cancelled.set()  # releases the watcher
     watcher.join()

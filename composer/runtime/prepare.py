@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 import socket
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +49,8 @@ def prepare(folder: SandboxFolder, options: SandboxOptions, program: str) -> Pre
         raise EngineError(
             user, "needs a user id that this unprivileged user cannot map", "run as root, or use --user 0:0"
         )
+    if rootless:  # a map of one id has no other groups, and the kernel refuses setgroups(2)
+        who = replace(who, groups=())
     token = secrets.token_hex(32).encode()
     endpoint, more = _endpoint(folder, options)
     container = Container(

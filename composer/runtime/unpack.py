@@ -93,7 +93,7 @@ def _unpack(store: Store, layer: Descriptor, diff_id: Digest, target: Path) -> N
 def _mapped(name: str, error: OSError) -> Exception:
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return DiskFullError(name, "no space is left to unpack the layer", "free some and run it again")
-    if error.errno in (errno.EXDEV, errno.ELOOP, errno.ENOTDIR, errno.ENAMETOOLONG, errno.ENOENT):
+    if error.errno in (errno.EXDEV, errno.ELOOP, errno.ENOTDIR, errno.ENAMETOOLONG, errno.ENOENT, errno.EEXIST):
         return ArchiveError(name, f"an entry cannot be placed: {error}", "use another image")
     return StoreError(name, f"cannot be unpacked: {error}", "check the store's permissions and file system")
 

@@ -33,7 +33,6 @@ async def test_a_life(subject: Subject, more: dict[str, object]) -> None:
         assert await subject.engine.connect("oc-life") == running
         (row,) = [row for row in await subject.engine.sandboxes() if row.name == "oc-life"]
         assert (row.state, row.endpoint) == ("running", running.endpoint)
-        assert b'"ready"' in b"".join([piece async for piece in subject.engine.logs("oc-life")])
     finally:
         await subject.engine.remove("oc-life")
     assert not Path(running.endpoint.removeprefix("ipc://")).parent.exists()
