@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from time import monotonic
@@ -50,7 +51,8 @@ class Server:
         self._table = Table(identity.limits, monotonic, self._gap_frames)
         self._blocked: dict[bytes, dict[bytes, Request]] = {}
         self.dispatcher = Dispatcher(self._codec, operations, self.flush)
-        self.dispatcher.finished = self._table.finished
+        self.dispatcher.finished = self._finished
+        self._pruning = False
 
     @property
     def blocked(self) -> bool:
@@ -116,6 +118,20 @@ class Server:
         for peer in self._peers.gone(connection):
             self._lost(peer)
 
+    def _finished(self, request: Request) -> None:
+        self._table.finished(request)
+        self._prune_later()
+
+    def _prune_later(self) -> None:
+        if not self._pruning:
+            self._pruning = True
+            asyncio.get_running_loop().call_later(self._codec.limits.kept_seconds, self._prune)
+
+    def _prune(self) -> None:
+        self._pruning = False
+        if self._table.prune():
+            self._prune_later()
+
     def _known(self, sender: Sender) -> bool:
         """Whether to answer the sender; strangers are counted and answered only so often."""
         if self._peers.admitted(sender):
@@ -146,7 +162,8 @@ class Server:
         if header.kind == "request":
             self._request(sender, message)
         elif header.kind == "heartbeat":
-            self._answer(sender, self._codec.encode(Header(header.id, "heartbeat"), {}))
+            if not header.final:  # an answer to one of ours ends there
+                self._answer(sender, self._codec.encode(Header(header.id, "heartbeat", final=True), {}))
         elif header.kind not in ("credit", "cancel"):
             raise WireError("malformed", f"a client sends no {header.kind}")
         else:

@@ -66,16 +66,19 @@ class Table:
         size = request.size
         self._done[request.id] = (request, self._clock(), size)
         self._kept_bytes += size
-        self._prune()
+        self.prune()
 
-    def _prune(self) -> None:
+    def prune(self) -> bool:
+        """Forget answers that are too many, too large or too old; whether some are kept still."""
         limits, oldest = self._limits, self._clock() - self._limits.kept_seconds
-        # The newest stays, whatever its size: its client has yet to get it.
-        while len(self._done) > 1:
+        while self._done:
             _, since, _ = next(iter(self._done.values()))
-            if len(self._done) <= limits.kept_replies and self._kept_bytes <= limits.kept_bytes and since > oldest:
-                break
+            crowded = len(self._done) > limits.kept_replies or self._kept_bytes > limits.kept_bytes
+            # The newest stays, whatever its size: its client has yet to get it.
+            if since > oldest and not (crowded and len(self._done) > 1):
+                return True
             self._forget()
+        return False
 
     def _forget(self) -> None:
         name, (request, _, size) = self._done.popitem(last=False)

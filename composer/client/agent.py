@@ -40,6 +40,7 @@ class Agent:
         self._failure: ComposerError | None = None
         self._retry: asyncio.TimerHandle | None = None
         self._lost_since: float | None = None
+        self._ping: asyncio.Future[None] | None = None
         self._delay = RETRY[0]
 
     @classmethod
@@ -68,6 +69,16 @@ class Agent:
         """Who the agent is."""
         return parse(HelloReply, (await self.call("hello", Hello())).body)
 
+    async def ping(self) -> float:
+        """Seconds that a sign of life took, one at a time; raises `AgentLostError`, also when it has to reconnect."""
+        began = self._loop.time()
+        if self._failure is not None:
+            raise self._again(self._failure)
+        answered = self._ping = self._loop.create_future()
+        self._connection.ping(lambda: _resolve(answered))
+        await answered
+        return self._loop.time() - began
+
     async def call(
         self, operation: str, body: Any, *raw: bytes, on_event: Callable[[Event], None] | None = None
     ) -> Reply:
@@ -86,9 +97,14 @@ class Agent:
                 future.set_result(outcome)
 
         def event(item: Event) -> None:
-            if on_event is not None and not future.done():
+            if on_event is None or future.done():
+                return
+            try:
                 on_event(item)
-                self._connection.consumed(name, item.size)
+            except Exception as error:  # noqa: BLE001  # the caller's own code: the caller is told
+                future.set_exception(error)
+                self._connection.cancel(name, "int")
+            self._connection.consumed(name, item.size)
 
         credit = WINDOW if on_event else None
         name = self._start(Open(operation, _plain(body), raw, event, final, credit))
@@ -138,6 +154,8 @@ class Agent:
         """See `Listener`."""
         self._connection.disconnected()
         self._transport = None
+        if self._ping and not self._ping.done():
+            self._ping.set_exception(lost(self.endpoint, "the connection ended"))
         now = self._loop.time()
         first = self._lost_since is None and self._ready.done()
         if self._lost_since is None:
@@ -174,8 +192,7 @@ class Agent:
 
     def _opened(self) -> None:
         self._lost_since = None
-        if not self._ready.done():
-            self._ready.set_result(None)
+        _resolve(self._ready)
 
     def _refused(self, error: WireError) -> None:
         self._end(from_wire(self.endpoint, error))
@@ -215,6 +232,11 @@ class Agent:
     def _send(self, frames: list[bytes]) -> None:
         if self._transport:
             self._transport.send(frames)
+
+
+def _resolve(future: asyncio.Future[None]) -> None:
+    if not future.done():
+        future.set_result(None)
 
 
 def _plain(body: Any) -> dict[str, Any]:

@@ -84,6 +84,7 @@ class Connection:
         self._codec = Codec(wide(LIMITS))
         self._requests: dict[bytes, Open] = {}
         self._greeting = Greeting(b"", b"")
+        self._pings: dict[bytes, Callable[[], None]] = {}
 
     def connected(self) -> None:
         """A transport stands: greet the agent."""
@@ -133,9 +134,11 @@ class Connection:
             self._send(self._codec.encode(Header(name, "credit", credit=request.taken), {}))
             request.taken = 0
 
-    def heartbeat(self) -> None:
-        """Ask for a sign of life."""
-        self._send(self._codec.encode(Header(self._random(ID_BYTES), "heartbeat"), {}))
+    def ping(self, on_answer: Callable[[], None]) -> None:
+        """Ask for a sign of life; ``on_answer`` is called when it comes."""
+        name = self._random(ID_BYTES)
+        self._pings = {name: on_answer}
+        self._send(self._codec.encode(Header(name, "heartbeat"), {}))
 
     def receive(self, frames: Sequence[bytes]) -> None:
         """Take one message of the agent; raises `WireError` ``malformed`` for what is none."""
@@ -146,6 +149,11 @@ class Connection:
             self._of_request(header, request, message)
         elif header.id == self._greeting.id:
             self._greeted(message)
+        elif header.kind == "heartbeat":
+            if not header.final:
+                self._send(self._codec.encode(Header(header.id, "heartbeat", final=True), {}))
+            elif header.id in self._pings:
+                self._pings.pop(header.id)()
 
     def _of_request(self, header: Header, request: Open, message: Message) -> None:
         if header.kind == "event":

@@ -12,7 +12,8 @@ State = Literal["done", "running", "exited", "replaced"]
 class RunResult:
     """How a command in a shell ended; see `agent_stub.wire.operations.session.RunReply` for each field.
 
-    ``output_bytes`` is exact, and empty when the output was streamed; ``earlier_bytes`` is what background jobs wrote
+    ``output_bytes`` is exact, and empty when the output was streamed; ``omitted`` bytes of ``size`` were not given out,
+    ``output_bytes`` is exact, and empty when the output was streamed; ``omitted`` of its ``size`` bytes were not given out,
     before this command. ``duration`` is seconds.
     """
 

@@ -69,8 +69,17 @@ class Session:
     ) -> RunResult:
         """Run a command text; with ``on_output`` its bytes come there as they are written, and not in the result."""
         body = (options or RunOptions()).body(self.name, command, stream=on_output is not None)
-        reply = await self._agent.call("run", body, on_event=_pieces(on_output))
-        return _run_result(reply, streamed=on_output is not None)
+        if on_output is None:
+            return _run_result(await self._agent.call("run", body))
+        given = 0
+
+        def take(event: Event) -> None:
+            nonlocal given
+            if event.name == "output":
+                given += len(event.raw[0])
+                on_output(event.raw[0])
+
+        return _run_result(await self._agent.call("run", body, on_event=take), given)
 
     async def stream(
         self, command: str | bytes, options: RunOptions | None = None
@@ -78,11 +87,13 @@ class Session:
         """Run a command text: its output piece by piece, and the result as the last item."""
         body = (options or RunOptions()).body(self.name, command, stream=True)
         async with self._agent.stream("run", body) as request:
+            given = 0
             async for event in request:
                 piece = _piece(event)
                 if piece:
+                    given += len(piece.data)
                     yield piece
-            yield _run_result(await request.reply(), streamed=True)
+            yield _run_result(await request.reply(), given)
 
     async def input(self, text: str | bytes) -> None:
         """Type into the command that runs."""
@@ -116,17 +127,6 @@ async def execute(agent: Agent, body: Exec, on_output: Callable[[str, bytes], ob
     )
 
 
-def _pieces(on_output: OnOutput | None) -> Callable[[Event], None] | None:
-    if on_output is None:
-        return None
-
-    def take(event: Event) -> None:
-        if event.name == "output":
-            on_output(event.raw[0])
-
-    return take
-
-
 def _piece(event: Event) -> OutputPiece | None:
     if event.name == "gap":
         return OutputPiece(b"", gap=True)
@@ -136,18 +136,19 @@ def _piece(event: Event) -> OutputPiece | None:
     return OutputPiece(event.raw[0], body.stream, body.offset)
 
 
-def _run_result(reply: Reply, *, streamed: bool) -> RunResult:
+def _run_result(reply: Reply, streamed: int | None = None) -> RunResult:
+    """The result; ``streamed`` bytes of output were given out already."""
     answer = parse(RunReply, reply.body)
     raw = list(reply.raw)
     earlier = raw.pop() if answer.earlier and raw else b""
     return RunResult(
-        raw[0] if raw and not streamed else b"",
+        raw[0] if raw and streamed is None else b"",
         answer.exit_code,
         answer.state,
         answer.cwd,
         answer.signal,
         answer.size,
-        answer.omitted,
+        answer.omitted if streamed is None else answer.size - streamed,
         answer.spill,
         earlier,
         answer.duration,

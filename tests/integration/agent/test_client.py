@@ -42,6 +42,31 @@ async def test_output_comes_as_it_is_written(agent: AgentProcess) -> None:
     assert b"".join(item.data for item in items[:-1] if isinstance(item, OutputPiece)) == b"c"
 
 
+async def test_a_callback_that_fails_ends_the_command(agent: AgentProcess) -> None:
+    def fail(_data: bytes) -> None:
+        raise ZeroDivisionError
+
+    async with Sandbox.connect(agent.endpoints[0], agent.secret) as box:
+        with pytest.raises(ZeroDivisionError):
+            await box.run("while :; do echo y; done", on_output=fail)
+        assert (await box.run("echo on")).output.endswith("on\n")
+        assert 0 < await box.agent.ping() < 1
+
+
+async def test_much_output_arrives_or_is_counted(agent: AgentProcess) -> None:
+    async with Sandbox.connect(agent.endpoints[0], agent.secret) as box:
+        received = 0
+
+        def take(data: bytes) -> None:
+            nonlocal received
+            received += len(data)
+
+        result = await box.run("head -c 20000000 /dev/zero", on_output=take)
+        assert (result.size, received + result.omitted) == (20_000_000, 20_000_000)
+        whole = await box.run("head -c 20000000 /dev/zero", limit=20_000_000)
+        assert whole.output_bytes == bytes(20_000_000)
+
+
 async def test_leaving_a_stream_early_ends_the_command(agent: AgentProcess) -> None:
     async with Sandbox.connect(agent.endpoints[0], agent.secret) as box:
         stream = box.stream("while :; do echo y; done")

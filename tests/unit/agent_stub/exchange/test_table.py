@@ -92,3 +92,7 @@ def test_answers_are_forgotten_by_age(table: Table, clock: Clock) -> None:
     clock.now = 11.0
     finish(table, b"b")
     assert table.get(b"a") is None
+    assert table.prune()
+    clock.now = 22.0
+    assert not table.prune()
+    assert refusal(table, b"b") == "gone"

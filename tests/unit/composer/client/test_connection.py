@@ -287,6 +287,18 @@ async def test_an_agent_that_ends_takes_no_new_request() -> None:
     assert [str(final) for final in running.finals] == ["cancelled: the request was cancelled"]
 
 
+async def test_a_sign_of_life_both_ways() -> None:
+    link = await joined(Desk())
+    answers: list[str] = []
+    link.connection.ping(lambda: answers.append("agent"))
+    await link.settle()
+    assert answers == ["agent"]
+    codec = link.connection._codec
+    link.connection.receive(codec.encode(Header(b"p" * 16, "heartbeat"), {}))
+    await link.settle()
+    assert link.server.stats.refused == 0
+
+
 async def test_messages_that_no_client_sends() -> None:
     link = await joined(Desk())
     codec = link.connection._codec
