@@ -29,19 +29,20 @@ def test_two_bases_get_the_same_layers(core_store: Store) -> None:
 
 @pytest.mark.slow
 @pytest.mark.root
-def test_two_builds_under_different_circumstances_are_identical(core_channel: str, tmp_path: Path) -> None:
+def test_two_builds_under_different_circumstances_are_identical(channel: str, tmp_path: Path) -> None:
     if os.geteuid() != 0:
         unavailable("needs root, to build as another user")
     faketime = shutil.which("faketime")
     if faketime is None:
         unavailable("faketime is not installed")
-    plain = _build(tmp_path / "one", core_channel, umask="022", environment={"TZ": "UTC", "LC_ALL": "C"})
+    plain = _build(tmp_path / "one", channel, umask="022", environment={"TZ": "UTC", "LC_ALL": "C"})
     odd = _build(
         tmp_path / "another folder",
-        core_channel,
+        channel,
         umask="077",
         environment={"TZ": "Asia/Kathmandu", "LC_ALL": "C.UTF-8", "HOME": "/nonexistent"},
-        wrapper=["setpriv", "--reuid=12345", "--regid=12345", "--clear-groups", faketime, "-f", "-1000d"],
+        # The interpreter may lie in a folder of root's: a user namespace changes who we are, not what we may read.
+        wrapper=["unshare", "--user", "--map-user=12345", "--map-group=12345", faketime, "-f", "-1000d"],
     )
     assert plain == odd
 
@@ -50,9 +51,6 @@ def _build(
     store: Path, channel: str, *, umask: str, environment: dict[str, str], wrapper: list[str] | None = None
 ) -> dict[str, object]:
     store.mkdir()
-    store.chmod(0o777)
-    if wrapper:
-        os.chown(store, 12345, 12345)
     command = [*(wrapper or []), COMPOSER, "build", shared("alpine-3.20.3"), "--channel", channel, "--json"]
     done = subprocess.run(
         ["sh", "-c", f'umask {umask}; exec "$@"', "sh", *command],

@@ -19,12 +19,12 @@ pytestmark = pytest.mark.slow
 COMPOSER = str(Path(sys.executable).parent / "composer")
 
 
-def test_twenty_kills_then_a_build(core_channel: str, tmp_path: Path, packages: Path) -> None:
+def test_twenty_kills_then_a_build(channel: str, tmp_path: Path, core_store: Store) -> None:
     store = Store.open(tmp_path / "store")
     # The archives are fetched once for all tests; what is killed is everything after.
     (store.root / "packages").rmdir()
-    (store.root / "packages").symlink_to(packages)
-    environment = {**os.environ, "COMPOSER_STORE": str(store.root), "COMPOSER_CHANNEL": core_channel}
+    (store.root / "packages").symlink_to(core_store.root / "packages")
+    environment = {**os.environ, "COMPOSER_STORE": str(store.root), "COMPOSER_CHANNEL": channel}
     command = [COMPOSER, "build", "scratch", "-o", f"oci:{tmp_path / 'out'}"]
     began = time.monotonic()
     subprocess.run(command, env={**environment, "COMPOSER_STORE": str(tmp_path / "timing")}, check=True)

@@ -8,6 +8,7 @@ import os
 import shutil
 import stat
 import sys
+from collections.abc import Iterator
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -94,9 +95,11 @@ def core_env(core_lock: Lock) -> BuiltEnv:
 
 
 @pytest.fixture(scope="session")
-def core_store(core_lock: Lock) -> Store:
-    """A store with core's layers, shared by all tests: add to it, delete nothing."""
-    return kept_store(core_lock)
+def core_store(core_lock: Lock, channel: str) -> Iterator[Store]:
+    """A store with core's layers, shared by all tests: add to it, delete nothing. Builds use the local channel."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("COMPOSER_CHANNEL", channel)
+        yield kept_store(core_lock)
 
 
 def main(lock_file: str, store: str, umask: str) -> None:

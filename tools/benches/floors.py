@@ -68,7 +68,12 @@ class RawShell:
         attributes[3] &= ~termios.ECHO
         termios.tcsetattr(slave, termios.TCSANOW, attributes)
         self.process = subprocess.Popen(
-            ["bash", "--norc", "--noprofile"], stdin=slave, stdout=slave, stderr=slave, start_new_session=True
+            ["bash", "--norc", "--noprofile", "--noediting"],
+            stdin=slave,
+            stdout=slave,
+            stderr=slave,
+            start_new_session=True,
+            env={"PATH": os.environ["PATH"], "PS1": "", "TERM": "dumb"},
         )
         os.close(slave)
 
@@ -76,7 +81,7 @@ class RawShell:
         """Type a line and read until ``until`` ends the output; returns the bytes read."""
         os.write(self.master, line)
         tail, total = b"", 0
-        while not tail.endswith(until):
+        while until not in tail:
             select.select([self.master], [], [])
             piece = os.read(self.master, 1 << 16)
             total += len(piece)
