@@ -12,9 +12,9 @@ State = Literal["done", "running", "exited", "replaced"]
 class RunResult:
     """How a command in a shell ended; see `agent_stub.wire.operations.session.RunReply` for each field.
 
-    ``output_bytes`` is exact, and empty when the output was streamed; ``omitted`` bytes of ``size`` were not given out,
-    ``output_bytes`` is exact, and empty when the output was streamed; ``omitted`` of its ``size`` bytes were not given out,
-    before this command. ``duration`` is seconds.
+    ``output_bytes`` is exact, and empty when the output was streamed; ``omitted`` of ``size`` bytes were not given out,
+    since there were too many to keep or to send (``spill`` has them all then); ``earlier_bytes`` is what background jobs
+    wrote before this command. ``duration`` is seconds.
     """
 
     output_bytes: bytes = field(repr=False)
