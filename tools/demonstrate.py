@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-import io
 import os
 import subprocess
 import sys
-import tarfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from composer.store.store import Store
-
 from composer import Sandbox
 from composer.build import BuildRequest, BuildResult, build
 from composer.cli.render import notice, progress, say, size
 from composer.errors import ChannelError, ComposerError
+from composer.store.store import Store
+from tools.bases import bases
 
 ROOT = Path(__file__).resolve().parent.parent
-SHARED_BASES = ROOT.parent / "shared" / "bases"
 CHANNEL_VARIABLE = "COMPOSER_CHANNEL"
 
 
@@ -56,46 +53,6 @@ def use_channel(store: Store) -> None:
         command = [sys.executable, "-m", "tools.channel", "--out", str(folder)]
         subprocess.run(command, check=True, cwd=ROOT)
         os.environ[CHANNEL_VARIABLE] = folder.as_uri()
-
-
-def bases(store: Store) -> Iterator[str]:
-    """The bases to show: a real distribution's, and always the empty one."""
-    tarballs = sorted(SHARED_BASES.glob(f"alpine-*-{os.uname().machine}.tar.gz"))
-    if tarballs:
-        yield f"rootfs:{tarballs[0]}"
-    elif busybox := _static_busybox():
-        yield f"rootfs:{_busybox_root(busybox, store.root / 'demo-busybox.tar')}"
-    else:
-        notice("no real base: neither a tarball of ../shared/bases nor a static busybox is there")
-    yield "scratch"
-
-
-def _static_busybox() -> Path | None:
-    for name in ("/bin/busybox", "/usr/bin/busybox"):
-        path = Path(name)
-        # A static program has no PT_INTERP, and so no loader's name in its head.
-        if path.exists() and b"/ld-" not in path.read_bytes()[:4096]:
-            return path
-    return None
-
-
-def _busybox_root(busybox: Path, target: Path) -> Path:
-    applets = subprocess.run([str(busybox), "--list"], check=True, capture_output=True, text=True).stdout.split()
-    with tarfile.open(target, "w") as tar:
-        for name in ("bin", "etc", "root", "tmp"):
-            _add(tar, name, tarfile.DIRTYPE, mode=0o1777 if name == "tmp" else 0o755)
-        _add(tar, "bin/busybox", tarfile.REGTYPE, busybox.read_bytes(), mode=0o755)
-        _add(tar, "etc/passwd", tarfile.REGTYPE, b"root:x:0:0:root:/root:/bin/sh\n")
-        for applet in applets:
-            if applet != "busybox":
-                _add(tar, f"bin/{applet}", tarfile.SYMTYPE, link="busybox", mode=0o777)
-    return target
-
-
-def _add(tar: tarfile.TarFile, name: str, kind: bytes, data: bytes = b"", *, link: str = "", mode: int = 0o644) -> None:
-    entry = tarfile.TarInfo(name)
-    entry.type, entry.size, entry.linkname, entry.mode = kind, len(data), link, mode
-    tar.addfile(entry, io.BytesIO(data))
 
 
 def demonstrate(base: str, store: Store) -> None:

@@ -177,7 +177,7 @@ class DockerArchiveBase:
         except ValueError as error:
             raise ArchiveError(self._source, f"has a manifest.json that is not JSON: {error}", "save it again") from error
         rows = [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
-        found = [row for row in rows if self._name is None or self._name in (row.get("RepoTags") or [])]
+        found: list[dict[str, Any]] = [row for row in rows if self._name is None or self._name in (row.get("RepoTags") or [])]
         if len(found) == 1:
             return found[0]
         tags = ", ".join(str(tag) for row in rows for tag in row.get("RepoTags") or ["untagged"])
@@ -193,7 +193,7 @@ class DockerArchiveBase:
         with archive.open(name) as stream, self._store.blobs.writer() as blob:
             head = stream.read(16)
             packing = packing_of(head)
-            compression: Compression = packing if packing in ("gzip", "zstd") else "none"  # type: ignore[assignment]
+            compression: Compression = packing if packing in ("gzip", "zstd") else "none"
             blob.write(head)
             while chunk := stream.read(1 << 20):
                 blob.write(chunk)

@@ -12,6 +12,7 @@ import typer
 from composer.cli import options
 from composer.cli.render import emit, progress
 from composer.errors import UsageError
+from composer.runtime.engine import Limits
 
 if TYPE_CHECKING:
     from composer.client.sandbox import StartOptions
@@ -66,7 +67,7 @@ def start_options(
     network: str,
     read_only: bool,
     new_privileges: bool,
-    limits: options.Limits,
+    limits: Limits,
 ) -> StartOptions:
     """The options of a start from those of the command line; raises `UsageError`."""
     from composer.client.sandbox import StartOptions

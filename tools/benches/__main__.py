@@ -8,7 +8,9 @@ import sys
 from collections.abc import Sequence
 
 from composer.cli.render import table
+from composer.store.store import Store
 from tools.benches.row import Row
+from tools.demonstrate import use_channel
 
 SUBJECTS = ("actions", "start", "compose")
 
@@ -19,6 +21,7 @@ def main(names: Sequence[str]) -> int:
     if unknown:
         sys.stderr.write(f"bench: no subject {unknown[0]}; there are {', '.join(SUBJECTS)}\n")
         return 64
+    use_channel(Store.open())
     rows = asyncio.run(_measure(names or SUBJECTS))
     table(("WHAT", "OURS", "FLOOR", "x FLOOR", "PEER", "PEER x OURS", "GOAL"), [_cells(row) for row in rows])
     return 1 if any(row.met is False for row in rows) else 0

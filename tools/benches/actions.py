@@ -4,24 +4,28 @@ from __future__ import annotations
 
 import time
 from collections.abc import AsyncIterator
+from typing import Literal
 
 from composer import Sandbox
+from composer.client.opening import Opening
+from composer.store.store import Store
+from tools.bases import bases
 from tools.benches import floors
 from tools.benches.row import Row, p50, p99, timed, timed_async
 
-BASE = "scratch"
 OUTPUT = 50_000_000
 
 
 async def rows() -> AsyncIterator[Row]:
     """The rows of this subject."""
-    for transport in ("ipc", "tcp"):
+    transports: tuple[Literal["ipc", "tcp"], ...] = ("ipc", "tcp")
+    for transport in transports:
         ping = floors.ping_pong(transport, 2000)
         shell = floors.raw_echo(2000)
         spawn = floors.spawn_true(300)
-        async with await _start(transport) as box:
-            ran = await timed_async(lambda box=box: box.run("echo hi"), 2000)
-            executed = await timed_async(lambda box=box: box.exec(["/.oc/bin/true"]), 500)
+        async with _start(transport) as box:
+            ran = await timed_async(lambda: box.run("echo hi"), 2000)
+            executed = await timed_async(lambda: box.exec(["/bin/true"]), 500)
             peer = _pexpect_echo(50) if transport == "ipc" else None
             floor = p50(ping) + p50(shell)
             yield Row(
@@ -37,14 +41,13 @@ async def rows() -> AsyncIterator[Row]:
                 yield await _output(box)
 
 
-async def _start(transport: str) -> Sandbox:
-    network = "none" if transport == "ipc" else "host"
-    return await Sandbox.start(BASE, transport=transport, network=network)
+def _start(transport: Literal["ipc", "tcp"]) -> Opening[Sandbox]:
+    base = next(bases(Store.open()))
+    return Sandbox.start(base, transport=transport, network="none" if transport == "ipc" else "host")
 
 
 async def _output(box: Sandbox) -> Row:
     floor = floors.raw_output_rate(OUTPUT)
-    await box.run("x=$(printf %1000s); y=; for i in 1 2 3 4 5 6 7 8 9 0; do y=$y$x; done")
     count = 0
 
     def take(data: bytes) -> None:

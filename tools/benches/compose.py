@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gzip
 import subprocess
 import sys
@@ -10,9 +11,8 @@ import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 
-from composer.store.store import Store
-
 from composer.build import BuildRequest, build
+from composer.store.store import Store
 from tools.benches.row import Row, p50, timed
 
 BASE = "scratch"
@@ -22,7 +22,7 @@ COMMAND = str(Path(sys.executable).parent / "composer")
 async def rows() -> AsyncIterator[Row]:
     """The rows of this subject."""
     store = Store.open()
-    result = build(BuildRequest(BASE), store)
+    result = await asyncio.to_thread(build, BuildRequest(BASE), store)
     core = sum(layer.descriptor.size for layer in result.runtime.all) / 1e6
     unpacked = sum(layer.unpacked_size for layer in result.runtime.all) / 1e6
     yield Row("core layers, gzip", core, "MB", unpacked, "unpacked", goal=22)
@@ -33,7 +33,7 @@ async def rows() -> AsyncIterator[Row]:
     floor = timed(lambda: subprocess.run([sys.executable, "-c", "import typer"], check=True), 10, warm=1)
     command = timed(lambda: subprocess.run([COMMAND, "build", BASE], check=True, capture_output=True), 10, warm=1)
     yield Row("warm `composer build`, p50", p50(command), "ms", p50(floor), "python + typer", goal=300)
-    yield _cold(store)
+    yield await asyncio.to_thread(_cold, store)
 
 
 def _cold(warm: Store) -> Row:

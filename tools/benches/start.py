@@ -16,7 +16,7 @@ BASE = "scratch"
 async def rows() -> AsyncIterator[Row]:
     """The rows of this subject."""
     samples, stops = [], []
-    async with await Sandbox.start(BASE):
+    async with Sandbox.start(BASE):
         pass  # layers are unpacked by the first start
     for _ in range(10):
         began = time.perf_counter()
