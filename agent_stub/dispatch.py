@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from agent_stub.exchange.call import CancelMode
+from agent_stub.exchange.pieces import Piece, is_piece
 from agent_stub.exchange.request import Request
 from agent_stub.plugin import Handler
 from agent_stub.wire.codec import Codec
@@ -33,10 +34,11 @@ OS_ERRORS = {
 class Running:
     """A request while its handler runs: the `Call` that the handler sees."""
 
-    __slots__ = ("_dispatcher", "_taken", "id", "raw", "request", "stop", "task")
+    __slots__ = ("_dispatcher", "_held", "_taken", "id", "raw", "request", "stop", "task")
 
     def __init__(self, dispatcher: Dispatcher, request: Request, raw: tuple[bytes, ...]) -> None:
         self._dispatcher = dispatcher
+        self._held: Piece | None = None
         self._taken: asyncio.Future[None] | None = None
         self.id = request.id
         self.raw = raw
@@ -46,13 +48,26 @@ class Running:
 
     def emit(self, name: str, body: Any, *raw: bytes) -> None:
         """See `Call.emit`."""
-        if self.request.state == "done":
+        if self.request.state == "done" or (self._held and self._held.join(name, body, raw)):
             return
-        self._dispatcher.emit(self.request, name, body, raw)
+        self.release()
+        if is_piece(body, raw):
+            # What else the handler emits in this step of the loop may continue it.
+            self._held = Piece(name, body, raw[0])
+            asyncio.get_running_loop().call_soon(self.release)
+        else:
+            self._dispatcher.emit(self.request, name, body, raw)
+
+    def release(self) -> None:
+        """Send the piece that was held back."""
+        held, self._held = self._held, None
+        if held:
+            self._dispatcher.emit(self.request, held.name, held.body, (held.data,))
 
     async def drain(self) -> None:
         """See `Call.drain`; raises `WireError` ``timeout`` when the client stays away for too long."""
         limits = self._dispatcher.codec.limits
+        self.release()
         while self.request.waiting > limits.ring // 2:
             self._taken = asyncio.get_running_loop().create_future()
             try:
@@ -138,6 +153,7 @@ class Dispatcher:
         request = running.request
         try:
             answer = await handler(body, running)
+            running.release()
             header = Header(request.id, "reply", seq=request.ring.last, final=True)
             frames = self.codec.encode(header, _plain(answer.body), answer.raw)
         except WireError as error:
@@ -153,6 +169,8 @@ class Dispatcher:
             self._finish(request, frames)
 
     def _fail(self, request: Request, error: WireError) -> None:
+        if running := self._running.get(request.id):
+            running.release()
         self._finish(request, error_frames(self.codec, request.id, error, request.ring.last))
 
     def _finish(self, request: Request, frames: list[bytes]) -> None:

@@ -18,7 +18,8 @@ from agent_stub.peers import Sender
 from agent_stub.server import Sent
 from agent_stub.wire.limits import Limits
 
-NOWAIT, MORE = zmq.NOBLOCK, zmq.NOBLOCK | zmq.SNDMORE
+# Plain numbers: operators of enums take longer than a system call.
+NOWAIT, MORE, READABLE = int(zmq.NOBLOCK), int(zmq.NOBLOCK | zmq.SNDMORE), int(zmq.POLLIN)
 BATCH = 64
 QUEUE = 128  # messages per peer inside libzmq; what is beyond stays in the requests' rings
 LINGER = 100  # milliseconds for the last replies
@@ -117,7 +118,7 @@ class Router:
         # A send may have taken the notice of a message that arrived, or of room for a slow peer, off the descriptor.
         if self._scheduled or not self._receiver:
             return
-        if self._receiver.blocked or int(self._socket.getsockopt(zmq.EVENTS)) & zmq.POLLIN:
+        if self._receiver.blocked or int(self._socket.getsockopt(zmq.EVENTS)) & READABLE:
             self._schedule()
 
     def _schedule(self) -> None:
@@ -147,7 +148,7 @@ class Router:
         if receiver.blocked:
             receiver.writable()
         self._scheduled = False
-        if full or int(socket.getsockopt(zmq.EVENTS)) & zmq.POLLIN:
+        if full or int(socket.getsockopt(zmq.EVENTS)) & READABLE:
             self._schedule()
 
     def _monitored(self) -> None:

@@ -23,7 +23,7 @@ class Limits:
     depth: int = 16
     items: int = 100_000
     requests: int = 1024
-    ring: int = 4 * MEBIBYTE
+    ring: int = 16 * MEBIBYTE
     rings: int = 64 * MEBIBYTE
     kept_replies: int = 1024
     kept_bytes: int = 64 * MEBIBYTE

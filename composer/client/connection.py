@@ -18,7 +18,7 @@ from agent_stub.wire.limits import Limits
 from agent_stub.wire.operations.core import Cancel
 from agent_stub.wire.schema import dump, parse
 
-WINDOW = 4 << 20  # bytes of events that the agent may send ahead of the consumer
+WINDOW = 16 << 20  # bytes of events that the agent may send ahead of the consumer
 LIMITS = Limits()
 CancelMode = Literal["int", "term", "kill", "detach"]
 State = Literal["down", "greeting", "proving", "open"]

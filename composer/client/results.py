@@ -12,8 +12,8 @@ State = Literal["done", "running", "exited", "replaced"]
 class RunResult:
     """How a command in a shell ended; see `agent_stub.wire.operations.session.RunReply` for each field.
 
-    ``output_bytes`` is exact, and empty when the output was streamed; ``omitted`` of ``size`` bytes were not given out,
-    since there were too many to keep or to send (``spill`` has them all then); ``earlier_bytes`` is what background jobs
+    ``output_bytes`` is exact, and empty when the output was streamed; ``omitted`` of ``size`` bytes were not given out
+    because there were too many to keep or send (``spill`` has them all then); ``earlier_bytes`` is what background jobs
     wrote before this command. ``duration`` is seconds.
     """
 

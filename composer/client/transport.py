@@ -13,7 +13,8 @@ from typing import Protocol
 
 import zmq
 
-NOWAIT, MORE = zmq.NOBLOCK, zmq.NOBLOCK | zmq.SNDMORE
+# Plain numbers: operators of enums take longer than a system call.
+NOWAIT, MORE, READABLE = int(zmq.NOBLOCK), int(zmq.NOBLOCK | zmq.SNDMORE), int(zmq.POLLIN)
 QUEUE = 256  # messages inside libzmq, each way
 LINGER = 200  # milliseconds for the last messages of an orderly end
 BATCH = 64
@@ -80,7 +81,7 @@ class Transport:
             return
         if self._pending or not self._try_send(frames):
             self._pending.append(frames)
-        if not self._scheduled and int(self._socket.getsockopt(zmq.EVENTS)) & zmq.POLLIN:
+        if not self._scheduled and int(self._socket.getsockopt(zmq.EVENTS)) & READABLE:
             self._schedule()
 
     def close(self, linger: int = LINGER) -> None:
@@ -118,7 +119,7 @@ class Transport:
             return
         while self._pending and self._try_send(self._pending[0]):
             self._pending.popleft()
-        if int(self._socket.getsockopt(zmq.EVENTS)) & zmq.POLLIN:
+        if int(self._socket.getsockopt(zmq.EVENTS)) & READABLE:
             self._schedule()
 
     def _receive(self) -> bool:

@@ -13,6 +13,7 @@ from agent_stub.wire.errors import WireError
 from agent_stub.wire.header import Header
 from agent_stub.wire.limits import Limits
 from agent_stub.wire.operations.core import Operation
+from agent_stub.wire.operations.session import Output
 from agent_stub.wire.schema import entry
 from composer.client.connection import Reply
 from tests.kit.link import TOKEN, Link
@@ -186,6 +187,23 @@ async def test_without_credit_events_wait_in_the_agent() -> None:
         link.connection.consumed(asked.id, 100)
         await link.settle()
     assert len(asked.events) == 5
+
+
+async def test_pieces_that_follow_each_other_travel_together() -> None:
+    async def write(_body: Text, call: Call) -> Answer:
+        for at, data in enumerate((b"a", b"b")):
+            call.emit("output", Output(at), data)
+        call.emit("output", Output(9), b"hole")
+        call.emit("output", Output(13, "stderr"), b"other")
+        call.emit("output", Output(18, "stderr"), b"x" * (1 << 16))
+        return Answer({})
+
+    link = Link({"write": (Operation("write", Text, Text), write)})
+    await link.up()
+    asked = await link.ask("write")
+    assert asked.data == [b"ab", b"hole", b"other", b"x" * (1 << 16)]
+    assert [event.body["offset"] for event in asked.events] == [0, 9, 13, 18]
+    assert asked.finals == [Reply({})]
 
 
 async def test_a_slow_peer_blocks_nobody_and_gets_all_in_the_end() -> None:
