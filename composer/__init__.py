@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from composer.version import VERSION as __version__
+from composer import version
 
 if TYPE_CHECKING:
     from composer.build import build
     from composer.client.sandbox import Sandbox
+
+__version__ = version.VERSION
 
 __all__ = ["Sandbox", "__version__", "build"]
 

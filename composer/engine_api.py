@@ -16,7 +16,7 @@ _START = "start Docker or Podman's socket, or name it in DOCKER_HOST"
 
 
 @contextmanager
-def connected(timeout: float = 600) -> Iterator[DockerClient]:
+def connected(timeout: int = 600) -> Iterator[DockerClient]:
     """A client of the engine that DOCKER_HOST names, or of the usual socket.
 
     Raises `EngineMissingError` when none answers, `EngineError` for what the engine refuses.
@@ -44,7 +44,7 @@ def image_attributes(client: DockerClient, name: str, source: str) -> dict[str, 
     import docker
 
     try:
-        return dict(client.api.inspect_image(name))
+        return dict(client.api.inspect_image(name))  # type: ignore[no-untyped-call]
     except docker.errors.ImageNotFound as error:
         raise BaseNotFoundError(source, "the engine has no such image", f"pull it first: docker pull {name}") from error
 

@@ -124,7 +124,7 @@ def _blob(descriptor: Descriptor) -> str:
 
 
 class DockerArchiveBase:
-    """What ``docker save`` writes: a manifest.json, a config, layers by path. Its layers are imported into the store."""
+    """What ``docker save`` writes: manifest.json, a config, layers by path, which are imported into the store."""
 
     def __init__(self, path: Path, name: str | None, store: Store, source: str) -> None:
         self._path = path
@@ -175,14 +175,14 @@ class DockerArchiveBase:
         try:
             rows = json.loads(archive.read("manifest.json"))
         except ValueError as error:
-            raise ArchiveError(self._source, f"has a manifest.json that is not JSON: {error}", "save it again") from error
-        rows = [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
-        found: list[dict[str, Any]] = [row for row in rows if self._name is None or self._name in (row.get("RepoTags") or [])]
+            raise ArchiveError(self._source, f"its manifest.json is not JSON: {error}", "save it again") from error
+        images: list[dict[str, Any]] = [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
+        found = [row for row in images if self._name is None or self._name in (row.get("RepoTags") or [])]
         if len(found) == 1:
             return found[0]
-        tags = ", ".join(str(tag) for row in rows for tag in row.get("RepoTags") or ["untagged"])
+        tags = ", ".join(str(tag) for row in images for tag in row.get("RepoTags") or ["untagged"])
         raise BaseNotFoundError(
-            self._source, f"has {len(rows)} images: {tags or 'none'}", "name one of them: docker-archive:FILE:NAME"
+            self._source, f"has {len(images)} images: {tags or 'none'}", "name one of them: docker-archive:FILE:NAME"
         )
 
     def _layer(self, archive: ArchiveFile, name: str, diff_id: Digest) -> Descriptor:

@@ -13,6 +13,8 @@ from composer.store.layout import Layout
 from composer.store.store import Store
 
 SCHEMES = ("oci", "oci-archive", "docker-archive", "docker-daemon", "rootfs")
+_FOREIGN = frozenset({"containers-storage", "dir", "docker", "file", "ftp", "http", "https", "podman", "tar"})
+"""Schemes of other tools: no image is called so."""
 _FORMS = "oci:DIR, oci-archive:FILE, docker-archive:FILE, docker-daemon:NAME, rootfs:FILE, scratch"
 
 
@@ -47,7 +49,7 @@ def open_base(text: str, store: Store) -> Base:
 
 def _unknown(text: str, scheme: str) -> Base:
     """Say what is wrong: a scheme that there is not, or a registry's reference."""
-    if "://" in text or ("/" not in text and ":" in text and not text.partition(":")[2][:1].isdigit() and "." not in text):
+    if "://" in text or scheme in _FOREIGN:
         raise UsageError(text, f"has the unknown scheme {scheme!r}", f"write one of {_FORMS}")
     if Path(text).exists():
         raise UsageError(text, "names a file or folder without a scheme", f"write one of {_FORMS}")

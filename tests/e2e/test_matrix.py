@@ -6,7 +6,6 @@ import pytest
 
 from composer import Sandbox
 from composer.client.sandbox import StartOptions
-from composer.runtime.engine import SandboxOptions
 from composer.store.store import Store
 from tests.kit.bases import MATRIX, KnownBase
 

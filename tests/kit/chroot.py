@@ -48,7 +48,7 @@ class Chroot:
 def started(
     root: Chroot, argv: Sequence[str], wrapper: Sequence[str] = ()
 ) -> Iterator[tuple[Path, subprocess.Popen[bytes]]]:
-    """Start ``argv`` in the chroot under ``wrapper`` (strace); yields the control directory, once the agent is ready."""
+    """Start ``argv`` in the chroot, under ``wrapper`` (strace); yields the control directory once the agent is ready."""
     # Short: the agent's socket must fit into sun_path, 108 bytes.
     folder = Path(tempfile.mkdtemp(prefix="oc-", dir="/tmp"))
     control = folder / "control"
@@ -60,7 +60,8 @@ def started(
     (control / "notify").chmod(0o777)
     notify.settimeout(20)
     process = subprocess.Popen(
-        ["unshare", "--mount", "--pid", "--fork", "--kill-child", "sh", "-c", _SCRIPT, "chroot", *wrapper, "env", "-i", *(f"{name}={value}" for name, value in root.env.items()), "/usr/sbin/chroot",
+        ["unshare", "--mount", "--pid", "--fork", "--kill-child", "sh", "-c", _SCRIPT, "chroot", *wrapper, "env", "-i",
+         *(f"{name}={value}" for name, value in root.env.items()), "/usr/sbin/chroot",
          f"--userspec={root.uid}:{root.uid}", str(folder / "root"), *argv],
         env=_environment(root, folder, control),
         stdin=subprocess.DEVNULL,
