@@ -1,7 +1,7 @@
 """A process and everything that it started, also what has left its session or lost its parent.
 
-Shells and timed programs are made child subreapers (prctl(2)): the kernel gives an orphan to its nearest living ancestor
-that is one, so the tree below such a process is complete, whatever daemons in it did.
+Shells and timed programs are made child subreapers (prctl(2)): the kernel gives an orphan to its nearest living
+ancestor that is one, so the tree below such a process is complete, whatever daemons in it did.
 """
 
 from __future__ import annotations
@@ -9,8 +9,11 @@ from __future__ import annotations
 import ctypes
 import os
 import signal
+import time
+from collections.abc import Iterator
 
 _PR_SET_CHILD_SUBREAPER = 36
+_ROUNDS = 8
 
 
 def become_subreaper() -> None:
@@ -18,11 +21,26 @@ def become_subreaper() -> None:
     ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
-def descendants(root: int) -> list[int]:
-    """The living processes below ``root``, parents first; empty without /proc."""
+def now_tick() -> int:
+    """Now, as /proc counts a process's start (proc(5), stat field 22): clock ticks since boot."""
+    return int(time.clock_gettime(time.CLOCK_BOOTTIME) * os.sysconf("SC_CLK_TCK"))
+
+
+def start_tick(pid: int) -> int | None:
+    """When a process was started; None when it is gone, or without /proc."""
+    fields = _stat(str(pid))
+    return None if fields is None else int(fields[19])
+
+
+def descendants(root: int, *, since: int = 0) -> list[int]:
+    """The living processes below ``root``, parents first; empty without /proc.
+
+    With ``since``, a tick, those that were started earlier are left out with all below them: another command's.
+    """
     children: dict[int, list[int]] = {}
-    for pid, parent in _parents():
-        children.setdefault(parent, []).append(pid)
+    for pid, parent, started in _processes():
+        if started >= since:
+            children.setdefault(parent, []).append(pid)
     found, waiting = [], [root]
     while waiting:
         for child in children.get(waiting.pop(), ()):
@@ -31,33 +49,49 @@ def descendants(root: int) -> list[int]:
     return found
 
 
-def signal_tree(root: int, number: signal.Signals, *, with_root: bool) -> int:
+def signal_tree(root: int, number: signal.Signals, *, with_root: bool, since: int = 0) -> int:
     """Send a signal to all below ``root``, and to it when asked; returns how many there were."""
-    pids = [*descendants(root), *([root] if with_root else [])]
+    pids = [*descendants(root, since=since), *([root] if with_root else [])]
+    return sum(_signal(pid, number) for pid in pids)
+
+
+def kill_tree(root: int, *, since: int = 0) -> int:
+    """Kill all below ``root``, until nothing new has been started meanwhile; returns how many there were."""
     count = 0
-    for pid in pids:
-        try:
-            os.kill(pid, number)
-            count += 1
-        except (ProcessLookupError, PermissionError):
-            continue
+    for _ in range(_ROUNDS):
+        found = signal_tree(root, signal.SIGKILL, with_root=False, since=since)
+        count += found
+        if not found:
+            break
     return count
 
 
-def _parents() -> list[tuple[int, int]]:
-    found = []
+def _signal(pid: int, number: signal.Signals) -> bool:
+    try:
+        os.kill(pid, number)
+    except (ProcessLookupError, PermissionError):
+        return False
+    return True
+
+
+def _processes() -> Iterator[tuple[int, int, int]]:
+    """Each living process, its parent and the tick of its start."""
     try:
         names = os.listdir("/proc")
     except OSError:
-        return found
+        return
     for name in names:
         if name.isdigit():
-            try:
-                with open(f"/proc/{name}/stat", "rb") as file:  # noqa: PTH123
-                    # pid (comm) state ppid ...; comm may hold anything, also `)`
-                    state, parent = file.read().rpartition(b")")[2].split()[:2]
-            except OSError:
-                continue
-            if state != b"Z":
-                found.append((int(name), int(parent)))
-    return found
+            fields = _stat(name)
+            if fields is not None and fields[0] not in (b"Z", b"X"):
+                yield int(name), int(fields[1]), int(fields[19])
+
+
+def _stat(pid: str) -> list[bytes] | None:
+    """The fields of /proc/PID/stat from the third one, the state, on; None when there is no such process."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            # pid (comm) state ppid ...; comm may hold anything, also `)`
+            return file.read().rpartition(b")")[2].split()
+    except OSError:
+        return None

@@ -31,7 +31,7 @@ class Launch:
 
 
 class Terminal:
-    """The program's terminal: ``master`` is read and written without blocking, ``slave`` is for barriers and settings."""
+    """The program's terminal: ``master`` is read and written without blocking, ``slave`` has barriers and settings."""
 
     def __init__(self, launch: Launch) -> None:
         # Imported here: it costs 20 ms, and an agent that only executes programs needs none of it.
@@ -81,7 +81,9 @@ class Terminal:
 def _in_child(descriptors: Mapping[int, int]) -> Callable[[], None]:
     def run() -> None:
         become_subreaper()
-        for number, ours in descriptors.items():
+        # Out of the way first: ours may have a number that another one is to have, or its own, and keep close-on-exec.
+        apart = {number: fcntl.fcntl(ours, fcntl.F_DUPFD_CLOEXEC, 20) for number, ours in descriptors.items()}
+        for number, ours in apart.items():
             os.dup2(ours, number)
 
     return run

@@ -32,11 +32,12 @@ if [ -s @FOLDER@/exports ]; then . @FOLDER@/exports; rm -f @FOLDER@/exports; fi 
 printf '0\0%s\0\0\n' "$PWD" >&250; read -r -u 251 _
 """
 _BASH_LINE = (
-    " {{ __oc_pending=1; . {file} 1>&252 2>&253 250>&- 251<&- 252>&- 253>&-; __oc_rc=$?; __oc_pending=; "
-    'printf "%s\\0%s\\0%s\\0\\n" "$__oc_rc" "$PWD" "${{PS1:+p}}${{PROMPT_COMMAND[0]:+c}}" >&250; read -r -u 251 _; '
+    " {{ __oc_pending=1; printf %s {mark} >&252; . {file} 1>&252 2>&253 250>&- 251<&- 252>&- 253>&-; "
+    '__oc_rc=$?; __oc_pending=; printf "%s\\0%s\\0%s\\0\\n" "$__oc_rc" "$PWD" "${{PS1:+p}}${{PROMPT_COMMAND[0]:+c}}" >&250; read -r -u 251 _; '
     "}} >/dev/null 2>&1\n"
 )
 
+# dash tells of ended jobs whenever it reads a file: an empty one first, so that they are not taken for output.
 # ash and dash take descriptors of one digit only, have no `read -u` and no PROMPT_COMMAND.
 _SH = r"""
 unset ENV; PS1='@PROMPT@' PS2=
@@ -44,7 +45,7 @@ exec 5>&1 6>&2
 printf '0\0%s\0\0\n' "$PWD" >&7; read -r __oc_ <&8
 """
 _SH_LINE = (
-    " {{ . {file} 1>&5 2>&6 5>&- 6>&- 7>&- 8<&-; __oc_rc=$?; "
+    " {{ . {file}-none 2>&6; printf %s {mark} >&5; . {file} 1>&5 2>&6 5>&- 6>&- 7>&- 8<&-; __oc_rc=$?; "
     'printf "%s\\0%s\\0\\0\\n" "$__oc_rc" "$PWD" >&7; read -r __oc_ <&8; }} >/dev/null 2>&1\n'
 )
 _SH_REPORT = ' { __oc_rc=$?; printf "%s\\0%s\\0\\0\\n" "$__oc_rc" "$PWD" >&7; read -r __oc_ <&8; } >/dev/null 2>&1\n'
@@ -60,9 +61,12 @@ def startup(*, bash: bool, folder: str, prompt: str) -> str:
     return _BASH.replace("@PROMPT@", shlex.quote(_PROMPT)).replace("@FOLDER@", shlex.quote(folder))
 
 
-def trigger(*, bash: bool, file: str) -> bytes:
-    """The line that runs the text in ``file`` and reports ``$?`` and the working directory."""
-    return (_BASH_LINE if bash else _SH_LINE).format(file=shlex.quote(file)).encode()
+def trigger(*, bash: bool, file: str, mark: str) -> bytes:
+    """The line that prints ``mark``, runs the text in ``file`` and reports ``$?`` and the working directory.
+
+    The shell itself prints the mark: only it knows when its prompt, job notices and PROMPT_COMMAND are out.
+    """
+    return (_BASH_LINE if bash else _SH_LINE).format(file=shlex.quote(file), mark=mark).encode()
 
 
 def late_report() -> bytes:

@@ -15,7 +15,7 @@ from agent_stub.exchange.call import Answer, Call, CancelMode
 from agent_stub.output.spill import Spill, SpillFolder
 from agent_stub.output.window import Window
 from agent_stub.process.reaper import Reaper
-from agent_stub.process.tree import signal_tree
+from agent_stub.process.tree import kill_tree, now_tick, signal_tree
 from agent_stub.sessions.pty import Launch
 from agent_stub.sessions.shell import Ended, Shell
 from agent_stub.sessions.syntax import parses
@@ -25,6 +25,7 @@ from agent_stub.wire.operations.session import Output, Run, RunReply
 _EARLIER = 1 << 16
 # Hard timeout: INT, then TERM, then KILL, all within three seconds.
 _STEPS: tuple[tuple[float, CancelMode], ...] = ((0.0, "int"), (1.0, "term"), (0.8, "kill"))
+_SHELL_TOO = 0.3  # seconds after KILL, for a shell that goes on starting programs
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +48,7 @@ class Command:
     def __init__(self, request: Run, spills: SpillFolder) -> None:
         self.request = request
         self.began = time.monotonic()
+        self.began_tick = now_tick()
         self.window = Window(request.limit)
         self.spill = Spill(spills)
         self.call: Call | None = None
@@ -103,11 +105,14 @@ class Session:
             return await self._finish(command, request)
 
     def input(self, data: bytes) -> None:
-        """Type into the running command."""
+        """Type into the running command; raises `WireError` ``invalid`` when none runs: a shell would execute it."""
+        if self._command is None:
+            raise WireError("invalid", f"no command runs in session {self.setting.name!r}")
         self.shell.type(data)
 
     def close(self) -> None:
         """End the shell and everything below it."""
+        kill_tree(self.shell.pid)
         signal_tree(self.shell.pid, signal.SIGKILL, with_root=True)
         if self._command is not None:
             self._command.close()
@@ -125,8 +130,9 @@ class Session:
             self._earlier.write(data)
 
     async def _begin(self, request: Run) -> Command:
-        command = self._command = Command(request, self._spills)
-        self._ended = self.shell.begin(_text(request), command.write)
+        text, command = _text(request), Command(request, self._spills)
+        self._ended = self.shell.begin(text, command.write)
+        self._command = command
         if request.timeout is not None:
             loop = asyncio.get_running_loop()
             command.timers.append(loop.call_later(request.timeout, self._escalate, command, 0))
@@ -150,6 +156,9 @@ class Session:
         assert self._ended is not None
         ended = self._ended.result()
         self._noisy = ended.noisy
+        if command.timed_out:
+            # What left the foreground before ^C came: daemons, other sessions.
+            kill_tree(self.shell.pid, since=command.began_tick)
         restarted = await self._settle()
         syntax = ended.exit_code == 2 and ended.alive
         reply = RunReply(
@@ -164,7 +173,8 @@ class Session:
 
     async def _settle(self) -> bool:
         """Forget the command that has ended, and start a new shell when the old one has; says whether it has."""
-        assert self._ended is not None and self._command is not None
+        assert self._ended is not None
+        assert self._command is not None
         ended = self._ended.result()
         self._command.close()
         self._command, self._ended = None, None
@@ -192,17 +202,18 @@ class Session:
             self._detached.set_result(None)
 
     def _cancel(self, mode: CancelMode) -> None:
-        if self._command is None:
+        command = self._command
+        if command is None:
             return
         if mode == "detach":
             self._detach()
         elif mode == "int":
             self.shell.interrupt()
         elif mode == "term":
-            signal_tree(self.shell.pid, signal.SIGTERM, with_root=False)
-        elif not signal_tree(self.shell.pid, signal.SIGKILL, with_root=False):
+            signal_tree(self.shell.pid, signal.SIGTERM, with_root=False, since=command.began_tick)
+        elif not kill_tree(self.shell.pid, since=command.began_tick):
             # Nothing below it: the shell itself is busy.
-            signal_tree(self.shell.pid, signal.SIGKILL, with_root=True)
+            os.kill(self.shell.pid, signal.SIGKILL)
 
     def _escalate(self, command: Command, step: int) -> None:
         """The hard timeout's next step, while the command still runs."""
@@ -210,9 +221,16 @@ class Session:
             return
         command.timed_out = True
         self._cancel(_STEPS[step][1])
+        later = asyncio.get_running_loop().call_later
         if step + 1 < len(_STEPS):
-            later = asyncio.get_running_loop().call_later
             command.timers.append(later(_STEPS[step + 1][0], self._escalate, command, step + 1))
+        else:
+            command.timers.append(later(_SHELL_TOO, self._kill_shell, command))
+
+    def _kill_shell(self, command: Command) -> None:
+        if command is self._command and self._ended is not None and not self._ended.done():
+            kill_tree(self.shell.pid, since=command.began_tick)
+            os.kill(self.shell.pid, signal.SIGKILL)
 
 
 def _existing(folder: str | None) -> str | None:
