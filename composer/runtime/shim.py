@@ -15,6 +15,7 @@ import contextlib
 import ctypes
 import json
 import os
+import re
 import select
 import shutil
 import signal
@@ -81,11 +82,10 @@ class _Container:
 
     def first_pid(self) -> int:
         """The container's first process as a number here; 0 while there is none."""
-        if self._info >= 0:
-            data = os.read(self._info, 4096)
-            os.close(self._info)
-            self._info = -1
-            self._plan["pid"] = json.loads(data)["child-pid"] if data else 0
+        if self._info >= 0 and "pid" not in self._plan:
+            # The pipe stays open: bubblewrap writes more to it, and would die of SIGPIPE.
+            self._plan["pid"] = _child_pid(self._info)
+            _record(self._plan["pid"])
         if "pid" in self._plan:
             return int(self._plan["pid"])
         try:
@@ -104,6 +104,28 @@ class _Container:
                 break
         self.process.kill()
         self.process.wait()
+
+
+def _child_pid(info: int) -> int:
+    """The number in ``{ "child-pid": 123``, the first of the pieces that bubblewrap writes; 0 when it ended before."""
+    text = b""
+    while piece := os.read(info, 4096):
+        text += piece
+        if found := re.search(rb'"child-pid": (\d+)', text):
+            return int(found[1])
+    return 0
+
+
+def _record(pid: int) -> None:
+    """Write number and start time, for who cleans up after this process was killed.
+
+    Bubblewrap gives up the right to signal a container of another uid, so no parent-death signal ends that.
+    """
+    with contextlib.suppress(FileNotFoundError):
+        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
+            started = file.read().rpartition(")")[2].split()[19]
+        with open("container", "w", encoding="ascii") as file:
+            file.write(f"{pid} {started}")
 
 
 def _watch(container: _Container, lifeline: int, stop: int) -> None:
@@ -164,6 +186,7 @@ def _run(folder: str, report: int, lifeline: int, stop: int) -> None:
         _overlay(plan)
         container = _Container(plan)
         try:
+            container.first_pid()  # on record before anything can kill this process
             network = _network(plan, container)
             _watch(container, lifeline, stop)
         finally:

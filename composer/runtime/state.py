@@ -44,8 +44,9 @@ class SandboxFolder:
         if not self.name.replace("-", "a").replace("_", "a").replace(".", "a").isalnum() or not self.name[0].isalnum():
             raise UsageError(self.name, "is no name for a sandbox", "use letters, digits, '-', '_' and '.'")
         with locked(self.store.root / "locks" / "sandboxes"):
-            if self.path.exists() and not self.alive():
-                self.sweep()
+            for other in sandbox_folders(self.store):
+                if not other.alive():
+                    other.sweep()  # its shim was killed, and its container may still run
             try:
                 self.path.mkdir(mode=0o700)
             except FileExistsError:
@@ -103,8 +104,21 @@ class SandboxFolder:
             plan = json.loads((self.path / "shim.json").read_text())
             if plan["delete"]:
                 subprocess.run(plan["delete"], capture_output=True, check=False, stdin=subprocess.DEVNULL)
+        with contextlib.suppress(OSError, ValueError):
+            pid, started = (self.path / "container").read_text().split()
+            _kill(int(pid), started)
         shutil.rmtree(self.control, ignore_errors=True)
         shutil.rmtree(self.path, ignore_errors=True)
+
+
+def _kill(pid: int, started: str) -> None:
+    """KILL the process when it is still the one that began at ``started`` (proc(5), stat, field 22)."""
+    handle = os.pidfd_open(pid)
+    try:
+        if Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()[19] == started:
+            signal.pidfd_send_signal(handle, signal.SIGKILL)
+    finally:
+        os.close(handle)
 
 
 @contextlib.contextmanager

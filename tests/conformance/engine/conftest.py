@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -45,6 +46,14 @@ def docker_image(docker_host: str, core_lock: Lock, core_store: Store, tmp_path_
             return str(client.images.load(file)[0].id)
     finally:
         client.close()
+
+
+@pytest.fixture(autouse=True)
+def private_controls(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Control directories of this test alone; short, for the sockets in them."""
+    with tempfile.TemporaryDirectory(prefix="oc-run-", dir="/tmp") as folder:
+        monkeypatch.setenv("XDG_RUNTIME_DIR", folder)
+        yield Path(folder)
 
 
 @pytest.fixture(params=["crun", "runc", "bubblewrap", "docker"])

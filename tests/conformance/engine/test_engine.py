@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from pathlib import Path
 
 import pytest
@@ -9,6 +8,7 @@ import pytest
 from composer.errors import LimitError, SandboxNotFoundError, UsageError
 from composer.runtime.engine import Limits
 from tests.conformance.engine.conftest import Subject
+from tests.kit.leftover import processes_of
 
 pytestmark = [pytest.mark.root, pytest.mark.docker, pytest.mark.slow]
 
@@ -67,8 +67,7 @@ async def test_no_such_sandbox(subject: Subject) -> None:
 
 
 @pytest.mark.parametrize("milliseconds", [5, 30, 60, 90, 120, 200])
-async def test_a_cancelled_start_leaves_nothing(subject: Subject, milliseconds: int) -> None:
-    before = set(os.listdir(f"/tmp/composer-{os.getuid()}")) if Path(f"/tmp/composer-{os.getuid()}").exists() else set()
+async def test_a_cancelled_start_leaves_nothing(subject: Subject, milliseconds: int, private_controls: Path) -> None:
     task = asyncio.ensure_future(subject.engine.start(subject.options("oc-cancel", owned=milliseconds % 20 == 0)))
     await asyncio.wait([task], timeout=milliseconds / 1000)
     task.cancel()
@@ -78,8 +77,8 @@ async def test_a_cancelled_start_leaves_nothing(subject: Subject, milliseconds: 
     except asyncio.CancelledError:
         pass
     assert "oc-cancel" not in [row.name for row in await subject.engine.sandboxes()]
-    root = Path(f"/tmp/composer-{os.getuid()}")
-    assert not root.exists() or set(os.listdir(root)) <= before
+    assert processes_of(["/sandboxes/oc-cancel"]) == []
+    assert list(private_controls.glob("composer/*")) == []
 
 
 async def test_limits_are_applied_or_refused(subject: Subject) -> None:

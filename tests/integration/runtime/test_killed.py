@@ -15,6 +15,7 @@ from composer.runtime.oci import OciEngine
 from composer.runtime.probe import run_probe
 from composer.runtime.state import SandboxFolder, locked_existing
 from composer.store.store import Store
+from tests.kit.leftover import processes_of
 from tests.kit.skip import unavailable
 
 pytestmark = [pytest.mark.root, pytest.mark.slow]
@@ -58,11 +59,13 @@ def test_an_owned_sandbox_ends_with_its_client(program: str, number: int, alpine
                 pass  # the shim let go of it, its last act
     assert not folder.path.exists()
     assert not folder.control.exists()
+    assert processes_of([folder.control.name]) == []
 
 
-async def test_a_killed_shim(program: str, alpine_image: str, core_store: Store) -> None:
+@pytest.mark.parametrize("user", ["0", "4242:4242"])
+async def test_a_killed_shim(program: str, user: str, alpine_image: str, core_store: Store) -> None:
     engine = OciEngine(core_store, (program,))
-    await engine.start(SandboxOptions(alpine_image, "oc-shim", owned=False))
+    await engine.start(SandboxOptions(alpine_image, "oc-shim", owned=False, user=user))
     folder = SandboxFolder(core_store, "oc-shim")
     os.kill(int((folder.path / "shim.pid").read_text()), signal.SIGKILL)
     with locked_existing(folder.path / "lock"):
@@ -72,4 +75,5 @@ async def test_a_killed_shim(program: str, alpine_image: str, core_store: Store)
     await engine.remove("oc-shim")
     assert not folder.path.exists()
     assert not folder.control.exists()
+    assert processes_of([folder.control.name]) == []
     assert not list(Path("/sys/fs/cgroup").glob("*/composer/oc-shim"))
