@@ -203,5 +203,3 @@ class DockerArchiveBase:
         if scan_once(self._store, digest, opened, compression, self._source).diff_id != diff_id:
             raise ArchiveError(self._source, f"has a layer that is not {diff_id}", "save the image again")
         return descriptor
-
-

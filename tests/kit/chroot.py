@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import tempfile
@@ -70,10 +71,17 @@ def started(
         assert notify.recv(256).startswith(b"READY=1")
         yield control, process
     finally:
+        _kill_children(process.pid)
         process.kill()
         process.wait()
         notify.close()
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _kill_children(pid: int) -> None:
+    """Kill the namespace's first process, and all in it with it: `--kill-child` is lost when a child changes its uid."""
+    for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
+        os.kill(int(child), signal.SIGKILL)
 
 
 def _environment(root: Chroot, folder: Path, control: Path) -> dict[str, str]:
