@@ -1,4 +1,4 @@
-"""File operations. What may block (a big file, a slow file system) runs in a thread; the loop never waits for a disk."""
+"""File operations. What may block (a big file, a slow file system) runs in a thread: the loop waits for no disk."""
 
 from __future__ import annotations
 
@@ -200,7 +200,7 @@ def _names(root: bytes, *, recursive: bool) -> Iterator[bytes]:
 
 
 def _info(path: bytes, name: bytes, status: os.stat_result) -> FileInfo:
-    kind = next((kind for test, kind in _TYPES if test(status.st_mode)), "file")
+    kind: FileType = next((kind for test, kind in _TYPES if test(status.st_mode)), "file")
     return FileInfo(
         name=_text(name),
         type=kind,
@@ -242,4 +242,4 @@ def _move(body: FileMove) -> None:
     except OSError as error:
         if error.errno != errno.EXDEV:
             raise
-        shutil.move(source, target)
+        shutil.move(os.fsdecode(source), os.fsdecode(target))

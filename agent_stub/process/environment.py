@@ -16,11 +16,11 @@ OWN = {"TERM": "xterm-256color", "PAGER": "cat", "GIT_PAGER": "cat"}
 def image_environment() -> dict[str, str]:
     """The variables that this process was started with, undecodable bytes as surrogate escapes."""
     try:
-        with open("/proc/self/environ", "rb") as file:  # noqa: PTH123 - pathlib is not imported at start
+        with open("/proc/self/environ", "rb") as file:
             block = file.read()
     except OSError:
         block = _stack_block()
-    found = {}
+    found: dict[str, str] = {}
     for row in block.split(b"\0"):
         name, equals, value = row.partition(b"=")
         if equals and name:
@@ -29,10 +29,10 @@ def image_environment() -> dict[str, str]:
 
 
 def _stack_block() -> bytes:
-    """The block that the kernel put on the stack (execve(2)): argv, a null, envp, a null. setenv(3) leaves it alone."""
-    argv = ctypes.POINTER(ctypes.c_char_p).in_dll(ctypes.CDLL(None), "__libc_argv")
+    """What the kernel put on the stack (execve(2)): argv, a null, envp, a null; setenv(3) leaves it alone."""
+    argv = ctypes.POINTER(ctypes.c_char_p).in_dll(ctypes.CDLL(None), "_dl_argv")
     first = len(sys.orig_argv) + 1
-    rows = []
+    rows: list[bytes] = []
     while (row := argv[first + len(rows)]) is not None:
         rows.append(row)
     return b"\0".join(rows)
