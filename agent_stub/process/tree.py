@@ -10,7 +10,7 @@ import ctypes
 import os
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 _PR_SET_CHILD_SUBREAPER = 36
 _ROUNDS = 8
@@ -64,6 +64,14 @@ def kill_tree(root: int, *, since: int = 0) -> int:
         if not found:
             break
     return count
+
+
+def kill_known(started: Mapping[int, int | None]) -> None:
+    """Kill processes, and all below them, that are still those of these start ticks and not others with their pids."""
+    for pid, tick in started.items():
+        if tick is not None and start_tick(pid) == tick:
+            kill_tree(pid)
+            _signal(pid, signal.SIGKILL)
 
 
 def _signal(pid: int, number: signal.Signals) -> bool:

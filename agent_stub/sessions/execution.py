@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from agent_stub.exchange.call import Answer, Call, CancelMode
 from agent_stub.output.window import Window
 from agent_stub.process.reaper import Reaper, exit_of
-from agent_stub.process.tree import become_subreaper, signal_tree
+from agent_stub.process.tree import become_subreaper, descendants, kill_known, signal_tree, start_tick
 from agent_stub.wire.errors import WireError
 from agent_stub.wire.operations.session import Exec, ExecReply, Output
 
@@ -65,6 +65,7 @@ class Execution:
         self._request = request
         self._loop = asyncio.get_running_loop()
         self._timed_out = False
+        self._below: dict[int, int | None] = {}
         self._began = time.monotonic()
         self._exited: asyncio.Future[int] = self._loop.create_future()
         started = _spawn(request, environment)
@@ -91,6 +92,9 @@ class Execution:
         status = await self._exited
         if timer is not None:
             timer.cancel()
+        if self._timed_out:
+            # Since the program has ended, its orphans are the agent's children, and among them only known by name.
+            kill_known(self._below)
         for pipe in self._pipes:
             if not pipe.closed.done():
                 pipe.read()
@@ -103,6 +107,7 @@ class Execution:
     def cancel(self, mode: CancelMode) -> None:
         """Signal the program and everything below it."""
         if mode != "detach" and not self._exited.done():
+            self._below |= {pid: start_tick(pid) for pid in descendants(self.pid)}
             signal_tree(self.pid, _SIGNALS[mode], with_root=True)
 
     def _escalate(self, step: int) -> None:

@@ -33,7 +33,8 @@ printf '0\0%s\0\0\n' "$PWD" >&250; read -r -u 251 _
 """
 _BASH_LINE = (
     " {{ __oc_pending=1; printf %s {mark} >&252; . {file} 1>&252 2>&253 250>&- 251<&- 252>&- 253>&-; "
-    '__oc_rc=$?; __oc_pending=; printf "%s\\0%s\\0%s\\0\\n" "$__oc_rc" "$PWD" "${{PS1:+p}}${{PROMPT_COMMAND[0]:+c}}" >&250; read -r -u 251 _; '
+    "__oc_rc=$?; __oc_pending=; "
+    'printf "%s\\0%s\\0%s\\0\\n" "$__oc_rc" "$PWD" "${{PS1:+p}}${{PROMPT_COMMAND[0]:+c}}" >&250; read -r -u 251 _; '
     "}} >/dev/null 2>&1\n"
 )
 

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import os
 import secrets
-import signal
 import sys
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 from agent_stub.exchange.call import Answer, Call
 from agent_stub.output.spill import SpillFolder
+from agent_stub.process.descriptors import seal
 from agent_stub.process.environment import OWN, image_environment
 from agent_stub.process.reaper import Reaper
-from agent_stub.process.tree import become_subreaper, signal_tree
+from agent_stub.process.tree import become_subreaper, kill_tree
 from agent_stub.sessions.execution import Execution
 from agent_stub.sessions.session import Session, Setting
 from agent_stub.wire.errors import WireError
@@ -28,6 +29,7 @@ class Sessions:
 
     def __init__(self) -> None:
         become_subreaper()
+        seal()
         self._reaper = Reaper()
         self._environment = image_environment()
         self._home = _working_directory()
@@ -40,7 +42,7 @@ class Sessions:
         name = body.session or f"session-{secrets.token_hex(4)}"
         if name in self._sessions:
             raise WireError("session_exists", f"there is a session {name!r} already")
-        session = await self._open(SessionOpen(**{**_fields(body), "session": name}))
+        session = await self._open(replace(body, session=name))
         reply = SessionOpened(name, session.setting.argv[0], session.shell.pid, session.shell.cwd)
         return Answer(reply)
 
@@ -84,7 +86,7 @@ class Sessions:
         for session in self._sessions.values():
             session.close()
         self._sessions.clear()
-        signal_tree(os.getpid(), signal.SIGKILL, with_root=False)
+        kill_tree(os.getpid())
         self._reaper.close()
 
     async def _open(self, body: SessionOpen) -> Session:
@@ -109,10 +111,6 @@ class Sessions:
             session.close()
             raise
         return session
-
-
-def _fields(body: SessionOpen) -> dict[str, object]:
-    return {name: getattr(body, name) for name in body.__dataclass_fields__}
 
 
 def _shell(kind: str, env: dict[str, str]) -> tuple[str, bool]:

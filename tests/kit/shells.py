@@ -76,6 +76,14 @@ async def opened(kind: ShellKind, folder: Path, **fields: Any) -> AsyncIterator[
         await sessions.close_all()
 
 
+async def survivors(marker: str) -> list[int]:
+    """Processes with ``marker`` as an argument that outlive a signal by half a second: kill(2) does not wait."""
+    deadline = asyncio.get_running_loop().time() + 0.5
+    while (found := alive(marker)) and asyncio.get_running_loop().time() < deadline:  # noqa: ASYNC110
+        await asyncio.sleep(0.01)
+    return found
+
+
 def alive(marker: str) -> list[int]:
     """Processes, zombies aside, that have ``marker`` as an argument."""
     found = []

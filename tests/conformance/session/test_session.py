@@ -12,7 +12,7 @@ import pytest
 from agent_stub.wire.errors import WireError
 from agent_stub.wire.operations.session import Input, Run
 from tests.kit.call import MemoryCall
-from tests.kit.shells import KINDS, ShellKind, alive, opened
+from tests.kit.shells import KINDS, ShellKind, opened, survivors
 
 pytestmark = pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
 
@@ -183,7 +183,7 @@ async def test_hard_timeout_leaves_no_survivor(kind: ShellKind, tmp_path: Path) 
         answer = await session.run(text, timeout=0.3)
         assert answer.body.timed_out
         assert loop.time() - began < 3.5
-        assert alive(mark) == []
+        assert await survivors(mark) == []
         assert await session.output("trap - INT TERM; echo back") == b"back\n"
 
 
