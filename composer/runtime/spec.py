@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from composer.runtime.engine import Limits
@@ -90,12 +92,17 @@ def runc_config(box: Container) -> dict[str, Any]:
         "linux": {
             "namespaces": [{"type": kind} for kind in kinds],
             "resources": {"devices": [{"allow": False, "access": "rwm"}, *_DEVICES], **resources(box.limits)},
-            "cgroupsPath": f"/composer/{box.name}",
+            "cgroupsPath": _cgroup(box),
             "seccomp": default_profile(),
             "maskedPaths": _MASKED.split(),
             "readonlyPaths": _READ_ONLY.split(),
         },
     }
+
+
+def _cgroup(box: Container) -> str:
+    """One for this sandbox alone: other stores on the machine may have its name too."""
+    return f"/composer/{box.name}-{hashlib.sha256(bytes(Path(box.root).parent)).hexdigest()[:12]}"
 
 
 _DEVICES = [

@@ -18,9 +18,10 @@ from composer.store.store import Store
 from tests.kit.bases import shared
 from tests.kit.dockerd import docker_host
 from tests.kit.image import alpine_image, compose
+from tests.kit.sandboxes import sandbox_store
 from tests.kit.skip import unavailable
 
-__all__ = ["alpine_image", "docker_host"]
+__all__ = ["alpine_image", "docker_host", "sandbox_store"]
 
 
 @dataclass(frozen=True)
@@ -57,10 +58,10 @@ def private_controls(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 @pytest.fixture(params=["crun", "runc", "bubblewrap", "docker"])
-def subject(request: pytest.FixtureRequest, core_store: Store) -> Iterator[Subject]:
+def subject(request: pytest.FixtureRequest, sandbox_store: Store) -> Iterator[Subject]:
     if request.param == "docker":
         yield Subject(DockerEngine(request.getfixturevalue("docker_host")), request.getfixturevalue("docker_image"))
         return
     if (reason := run_probe(request.param)) is not None:
         unavailable(f"{request.param} runs no container here: {reason}", obtainable=False)
-    yield Subject(OciEngine(core_store, (request.param,)), request.getfixturevalue("alpine_image"))
+    yield Subject(OciEngine(sandbox_store, (request.param,)), request.getfixturevalue("alpine_image"))

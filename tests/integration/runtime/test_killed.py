@@ -45,12 +45,14 @@ def program(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT], ids=lambda number: signal.Signals(number).name)
-def test_an_owned_sandbox_ends_with_its_client(program: str, number: int, alpine_image: str, core_store: Store) -> None:
-    line = [sys.executable, "-c", CLIENT, str(core_store.root), alpine_image, program]
+def test_an_owned_sandbox_ends_with_its_client(
+    program: str, number: int, alpine_image: str, sandbox_store: Store
+) -> None:
+    line = [sys.executable, "-c", CLIENT, str(sandbox_store.root), alpine_image, program]
     with subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as client:
         assert client.stdout is not None
         assert client.stdout.readline() == b"started\n"
-        folder = SandboxFolder(core_store, "oc-killed")
+        folder = SandboxFolder(sandbox_store, "oc-killed")
         assert folder.alive()
         with open(folder.path / "lock", "rb") as lock:  # noqa: PTH123
             client.send_signal(number)
@@ -63,10 +65,10 @@ def test_an_owned_sandbox_ends_with_its_client(program: str, number: int, alpine
 
 
 @pytest.mark.parametrize("user", ["0", "4242:4242"])
-async def test_a_killed_shim(program: str, user: str, alpine_image: str, core_store: Store) -> None:
-    engine = OciEngine(core_store, (program,))
+async def test_a_killed_shim(program: str, user: str, alpine_image: str, sandbox_store: Store) -> None:
+    engine = OciEngine(sandbox_store, (program,))
     await engine.start(SandboxOptions(alpine_image, "oc-shim", owned=False, user=user))
-    folder = SandboxFolder(core_store, "oc-shim")
+    folder = SandboxFolder(sandbox_store, "oc-shim")
     os.kill(int((folder.path / "shim.pid").read_text()), signal.SIGKILL)
     with locked_existing(folder.path / "lock"):
         pass
@@ -76,4 +78,4 @@ async def test_a_killed_shim(program: str, user: str, alpine_image: str, core_st
     assert not folder.path.exists()
     assert not folder.control.exists()
     assert processes_of([folder.control.name]) == []
-    assert not list(Path("/sys/fs/cgroup").glob("*/composer/oc-shim"))
+    assert not list(Path("/sys/fs/cgroup").glob(f"*/composer/oc-shim-{folder.control.name}"))
