@@ -6,7 +6,7 @@ import hashlib
 import os
 import platform
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,13 +15,33 @@ from agent_stub.exchange.call import Answer, Call
 from agent_stub.plugin import ALL_PLUGINS, Handler
 from agent_stub.wire.header import VERSION
 from agent_stub.wire.limits import Limits
-from agent_stub.wire.operations import OPERATIONS
-from agent_stub.wire.operations.core import Hello, HelloReply, Operation, Shutdown
-from agent_stub.wire.operations.session import Empty
+from agent_stub.wire.operations import Operations
+from agent_stub.wire.operations.core import Empty, Hello, HelloReply, Operation, Shutdown
 
 if TYPE_CHECKING:
     from agent_stub.files.files import Files
     from agent_stub.sessions.sessions import Sessions
+
+
+class Catalog(Mapping[str, tuple[Operation, Handler]]):
+    """Operations with their handlers, each made when it is first asked for."""
+
+    def __init__(self, operations: Operations, handler: Callable[[str], Handler]) -> None:
+        self._operations = operations
+        self._handler = handler
+        self._made: dict[str, tuple[Operation, Handler]] = {}
+
+    def __getitem__(self, name: str) -> tuple[Operation, Handler]:
+        made = self._made.get(name)
+        if made is None:
+            made = self._made[name] = (self._operations[name], self._handler(name))
+        return made
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._operations)
+
+    def __len__(self) -> int:
+        return len(self._operations)
 
 
 class Builtin:
@@ -51,7 +71,7 @@ class Builtin:
 
     def operations(self) -> Mapping[str, tuple[Operation, Handler]]:
         """Each operation with its handler."""
-        return {operation.name: (operation, self._handler(operation.name)) for operation in OPERATIONS}
+        return Catalog(Operations(), self._handler)
 
     def warm(self) -> None:
         """Import what the first command needs, and reap orphans from now on."""
@@ -84,7 +104,7 @@ class Builtin:
             protocol=VERSION,
             boot_id=self._boot_id,
             agent_digest=_own_digest(),
-            operations=[operation.name for operation in OPERATIONS],
+            operations=list(Operations()),
             plugins=list(ALL_PLUGINS),
             limits=self._limits.announced(),
             pid=os.getpid(),

@@ -11,6 +11,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Sequence
 
 from agent_stub.exchange.call import Answer, Call
+from agent_stub.wire.operations.core import Empty
 from agent_stub.wire.operations.file import (
     FileData,
     FileInfo,
@@ -26,7 +27,6 @@ from agent_stub.wire.operations.file import (
     FileWrite,
     FileWriteReply,
 )
-from agent_stub.wire.operations.session import Empty
 
 _PIECE = 1 << 20
 _TYPES: tuple[tuple[Callable[[int], bool], FileType], ...] = (

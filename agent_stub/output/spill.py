@@ -9,7 +9,7 @@ _LARGEST = 1 << 30
 
 
 class Spill:
-    """A file that is made when the first byte is omitted; without a writable place there is none, and it is not an error.
+    """A file that is made when the first byte is omitted; without a writable place there is none, which is no error.
 
     Past 1 GiB no more is written. The file stays for the reader; the folder is private to the agent's user.
     """
@@ -58,7 +58,7 @@ class Spill:
 
 
 class SpillFolder:
-    """A 0700 folder for spill files, made at the first need: in TMPDIR, /tmp, /var/tmp, /dev/shm or the working directory."""
+    """A 0700 folder for spill files, made at the first need: in TMPDIR, /tmp, /var/tmp or /dev/shm."""
 
     def __init__(self) -> None:
         self._path: str | None = None

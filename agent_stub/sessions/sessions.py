@@ -18,7 +18,8 @@ from agent_stub.process.tree import become_subreaper, kill_tree
 from agent_stub.sessions.execution import Execution
 from agent_stub.sessions.session import Session, Setting
 from agent_stub.wire.errors import WireError
-from agent_stub.wire.operations.session import Empty, Exec, Input, Run, SessionClose, SessionOpen, SessionOpened
+from agent_stub.wire.operations.core import Empty
+from agent_stub.wire.operations.session import Exec, Input, Run, SessionClose, SessionOpen, SessionOpened
 
 MOST = 256
 _FOLDERS = ("/tmp", "/var/tmp", "/dev/shm")

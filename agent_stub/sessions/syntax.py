@@ -12,7 +12,9 @@ async def parses(shell: str, file: str, reaper: Reaper) -> bool:
     """Whether ``SHELL -n`` accepts the file. Asked only after an exit code of 2, where it costs a fork."""
     done: asyncio.Future[int] = asyncio.get_running_loop().create_future()
     try:
-        process = subprocess.Popen([shell, "-n", file], env={}, stdin=-3, stdout=-3, stderr=-3, start_new_session=True)
+        # It returns as soon as the shell is started; the reaper tells of its end.
+        null = subprocess.DEVNULL
+        process = subprocess.Popen([shell, "-n", file], env={}, stdin=null, stdout=null, stderr=null)  # noqa: ASYNC220
     except OSError:
         return True
     reaper.watch(process.pid, done.set_result)

@@ -28,7 +28,19 @@ from composer.store.store import Store
 
 NAME = "agent.pyz"
 PACKAGES = ("agent_stub", "plugins")
-_MAIN = "from agent_stub.__main__ import main\n\nraise SystemExit(main())\n"
+# asyncio does without ssl where there is none (asyncio/base_events.py): the agent has no TLS streams, and loading OpenSSL
+# would be a fifteenth of its start. A plugin may import ssl later.
+_MAIN = """\
+import sys
+
+sys.modules["ssl"] = None
+import asyncio
+
+del sys.modules["ssl"]
+from agent_stub.__main__ import main
+
+raise SystemExit(main())
+"""
 
 # Run by the environment's own Python, so that the bytes depend on its version and not on the host's. The modules are
 # compiled in one process in a fixed order, since marshal marks what it has met before. Stored, not deflated: the layer

@@ -9,6 +9,11 @@ from agent_stub.wire.schema import entry
 
 
 @dataclass(frozen=True, slots=True)
+class Empty:
+    """A body without fields."""
+
+
+@dataclass(frozen=True, slots=True)
 class Hello:
     """Ask who is there."""
 

@@ -42,11 +42,6 @@ class SessionClose:
 
 
 @dataclass(frozen=True, slots=True)
-class Empty:
-    """A body without fields."""
-
-
-@dataclass(frozen=True, slots=True)
 class Run:
     """Run a command text in a session's shell; the session `main` is opened when it is first named."""
 
