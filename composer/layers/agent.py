@@ -28,8 +28,8 @@ from composer.store.store import Store
 
 NAME = "agent.pyz"
 PACKAGES = ("agent_stub", "plugins")
-# asyncio does without ssl where there is none (asyncio/base_events.py): the agent has no TLS streams, and loading OpenSSL
-# would be a fifteenth of its start. A plugin may import ssl later.
+# asyncio does without ssl where there is none (asyncio/base_events.py): the agent has no TLS streams, and loading
+# OpenSSL would be a fifteenth of its start. A plugin may import ssl later.
 _MAIN = """\
 import sys
 

@@ -20,21 +20,21 @@ async def rows() -> AsyncIterator[Row]:
     """The rows of this subject."""
     transports: tuple[Literal["ipc", "tcp"], ...] = ("ipc", "tcp")
     for transport in transports:
-        ping = floors.ping_pong(transport, 2000)
-        shell = floors.raw_echo(2000)
+        ping = floors.round_trips(transport, 2000)
+        shell = floors.round_trips(transport, 2000, "shell")
         spawn = floors.spawn_true(300)
         async with _start(transport) as box:
+            greeted = await timed_async(box.hello, 2000)
             ran = await timed_async(lambda: box.run("echo hi"), 2000)
             executed = await timed_async(lambda: box.exec(["/bin/true"]), 500)
             peer = _pexpect_echo(50) if transport == "ipc" else None
-            floor = p50(ping) + p50(shell)
-            yield Row(
-                f"run('echo hi'), {transport}, p50", p50(ran), "ms", floor, "ping-pong + raw pty", peer, "pexpect", 1.0
-            )
-            yield Row(f"run('echo hi'), {transport}, p99", p99(ran), "ms", p99(ping) + p99(shell), "the same, p99")
+            bare = "bare zmq + bare pty"
+            yield Row(f"hello, {transport}, p50", p50(greeted), "ms", p50(ping), "bare zmq")
+            yield Row(f"run('echo hi'), {transport}, p50", p50(ran), "ms", p50(shell), bare, peer, "pexpect", 1.0)
+            yield Row(f"run('echo hi'), {transport}, p99", p99(ran), "ms", p99(shell), bare)
             floor = p50(ping) + p50(spawn)
             yield Row(
-                f"exec(['true']), {transport}, p50", p50(executed), "ms", floor, "ping-pong + posix_spawn", goal=1.0
+                f"exec(['true']), {transport}, p50", p50(executed), "ms", floor, "bare zmq + posix_spawn", goal=1.0
             )
             yield Row(f"exec(['true']), {transport}, p99", p99(executed), "ms", p99(ping) + p99(spawn), "the same, p99")
             if transport == "ipc":

@@ -14,22 +14,28 @@ from contextlib import contextmanager
 
 from tools.benches.row import timed
 
-_ECHO = """
+_PEER = """
 import sys, zmq, msgpack
+from tools.benches.floors import RawShell
+work = {"echo": lambda: None, "shell": None}[sys.argv[2]]
+if work is None:
+    shell = RawShell()
+    work = lambda: shell.run(b"echo hi\\n", b"hi\\n")
 socket = zmq.Context().socket(zmq.ROUTER)
 socket.bind(sys.argv[1])
 print(socket.get_string(zmq.LAST_ENDPOINT), flush=True)
 while True:
     frames = socket.recv_multipart()
     body = msgpack.unpackb(frames[2])
+    work()
     socket.send_multipart([frames[0], frames[1], msgpack.packb(body)])
 """
 
 
 @contextmanager
-def echo_peer(bind: str) -> Iterator[str]:
-    """A process that answers every message with its own body, by blocking calls; yields its endpoint."""
-    process = subprocess.Popen([sys.executable, "-c", _ECHO, bind], stdout=subprocess.PIPE, text=True)
+def _peer(bind: str, work: str) -> Iterator[str]:
+    """A process that answers messages with their own bodies, by blocking calls, after ``work``; yields its endpoint."""
+    process = subprocess.Popen([sys.executable, "-c", _PEER, bind, work], stdout=subprocess.PIPE, text=True)
     assert process.stdout
     try:
         yield process.stdout.readline().strip().rstrip("\0")
@@ -39,14 +45,17 @@ def echo_peer(bind: str) -> Iterator[str]:
         process.stdout.close()
 
 
-def ping_pong(transport: str, count: int) -> list[float]:
-    """Milliseconds of ZeroMQ + msgpack round trips between two processes; ``transport`` is ipc or tcp."""
+def round_trips(transport: str, count: int, work: str = "echo") -> list[float]:
+    """Milliseconds of ZeroMQ + msgpack round trips between two processes; ``transport`` is ipc or tcp.
+
+    With ``shell`` as the work, the other process has a bare shell on a pty print something before it answers.
+    """
     import msgpack
     import zmq
 
     with tempfile.TemporaryDirectory() as folder, zmq.Context() as context:
         bind = f"ipc://{folder}/s" if transport == "ipc" else "tcp://127.0.0.1:*"
-        with echo_peer(bind) as endpoint, context.socket(zmq.DEALER) as socket:
+        with _peer(bind, work) as endpoint, context.socket(zmq.DEALER) as socket:
             socket.linger = 0
             socket.connect(endpoint)
             body = msgpack.packb({"command": "echo hi", "session": "main"})
@@ -93,15 +102,6 @@ class RawShell:
         self.process.kill()
         self.process.wait()
         os.close(self.master)
-
-
-def raw_echo(count: int) -> list[float]:
-    """Milliseconds of ``echo hi`` in a bare shell."""
-    shell = RawShell()
-    try:
-        return timed(lambda: shell.run(b"echo hi\n", b"hi\n"), count)
-    finally:
-        shell.close()
 
 
 def raw_output_rate(size: int) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+import sys
 import time
 from collections.abc import AsyncIterator
 
@@ -32,9 +33,9 @@ async def rows() -> AsyncIterator[Row]:
 
 
 def _bubblewrap() -> float | None:
-    """Milliseconds of a bare bubblewrap that imports what the agent imports with this machine's Python."""
+    """Milliseconds of a bare bubblewrap in which this machine's Python imports what the agent imports."""
     if shutil.which("bwrap") is None:
         return None
     command = ["bwrap", "--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev", "--unshare-pid"]
-    python = ["/usr/bin/env", "python3", "-I", "-c", "import asyncio"]
+    python = [sys.executable, "-I", "-c", "import asyncio, zmq, msgpack"]
     return p50(timed(lambda: subprocess.run([*command, *python], check=False, capture_output=True), 10, warm=2))
