@@ -1,110 +1,80 @@
-"""The default seccomp profile as data: calls are allowed, unless they are listed here.
-
-Container engines list what is allowed (some 360 names); this table lists what their defaults leave out, with the
-capability that would allow it. ENOSYS for calls newer than the table's lists is not needed this way: an unknown call
-is the kernel's own to refuse. A deny list is weaker against calls that do not exist yet: namespaces and
-capabilities bound those.
-"""
+"""The default seccomp filter, as container engines have it: an allow-list with conditions on a few calls' arguments."""
 
 from __future__ import annotations
 
-from typing import Any
+import os
+from dataclasses import dataclass
+from typing import Any, Literal
 
-_EPERM, _ENOSYS = 1, 38
-_DENIED = [
-    "acct",
-    "add_key",
-    "bpf",
-    "clock_adjtime",
-    "clock_adjtime64",
-    "clock_settime",
-    "clock_settime64",
-    "create_module",
-    "delete_module",
-    "fanotify_init",
-    "finit_module",
-    "fsconfig",
-    "fsmount",
-    "fsopen",
-    "fspick",
-    "get_kernel_syms",
-    "get_mempolicy",
-    "init_module",
-    "io_uring_enter",
-    "io_uring_register",
-    "io_uring_setup",
-    "ioperm",
-    "iopl",
-    "kcmp",
-    "kexec_file_load",
-    "kexec_load",
-    "keyctl",
-    "lookup_dcookie",
-    "mbind",
-    "mount",
-    "mount_setattr",
-    "move_mount",
-    "move_pages",
-    "nfsservctl",
-    "open_by_handle_at",
-    "open_tree",
-    "perf_event_open",
-    "pivot_root",
-    "process_vm_readv",
-    "process_vm_writev",
-    "query_module",
-    "quotactl",
-    "quotactl_fd",
-    "reboot",
-    "request_key",
-    "set_mempolicy",
-    "setns",
-    "settimeofday",
-    "stime",
-    "swapoff",
-    "swapon",
-    "sysfs",
-    "_sysctl",
-    "syslog",
-    "umount",
-    "umount2",
-    "unshare",
-    "uselib",
-    "userfaultfd",
-    "ustat",
-    "vhangup",
-    "vm86",
-    "vm86old",
-]
+from composer.runtime.syscalls import ARM_ONLY, numbers
+
+EPERM, ENOSYS = 1, 38
 _NAMESPACES = 0x7E020000  # CLONE_NEWNS, CGROUP, UTS, IPC, USER, PID, NET
-_READ_IMPLIES_EXEC, _PERSONALITY_QUERY = 0x00400000, 0x80000000
+_AF_VSOCK = 40  # reaches the host of a virtual machine
+# PER_LINUX, PER_LINUX32 and UNAME26 with them (personality(2)), and the question what is set
+_PERSONALITIES = (0, 8, 0x20000, 0x20008, 0xFFFFFFFF)
+# Before 4.8 a tracer could change the call after the filter had seen it.
+_TRACING, _TRACING_SINCE = ("process_vm_readv", "process_vm_writev", "ptrace"), (4, 8)
 
 
-def default_profile() -> dict[str, Any]:
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """What the first argument must be: ``equal`` or ``unequal`` to ``value``, or with ``none`` of its bits."""
+
+    kind: Literal["equal", "unequal", "none"]
+    value: int
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """``allowed`` calls; ``conditional`` ones, when one of their conditions holds; ``absent`` ones fail with ENOSYS.
+
+    All others fail with EPERM.
+    """
+
+    allowed: tuple[str, ...]
+    conditional: dict[str, tuple[Condition, ...]]
+    absent: tuple[str, ...]
+
+
+def default_profile(kernel: tuple[int, int] | None = None) -> Profile:
+    """The profile for ``kernel`` (major, minor), else for the one that runs."""
+    conditional = {
+        "clone": (Condition("none", _NAMESPACES),),
+        "personality": tuple(Condition("equal", value) for value in _PERSONALITIES),
+        "socket": (Condition("unequal", _AF_VSOCK),),
+    }
+    # clone3 hides its flags behind a pointer: ENOSYS makes libc fall back to clone, whose flags can be seen.
+    absent = ("clone3",)
+    refused = () if (kernel or _running_kernel()) >= _TRACING_SINCE else _TRACING
+    special = {*conditional, *absent, *refused}
+    return Profile(tuple(name for name in numbers() if name not in special), conditional, absent)
+
+
+def oci_seccomp(profile: Profile) -> dict[str, Any]:
     """The ``linux.seccomp`` object of runtime-spec 1.0 (config-linux.md, "Seccomp"), for x86-64 and arm64."""
+    rules = [_rule([*profile.allowed, *ARM_ONLY], "SCMP_ACT_ALLOW")]
+    for name, conditions in profile.conditional.items():
+        rules += [_rule([name], "SCMP_ACT_ALLOW", args=[_argument(condition)]) for condition in conditions]
+    rules += [_rule([name], "SCMP_ACT_ERRNO", errnoRet=ENOSYS) for name in profile.absent]
     return {
-        "defaultAction": "SCMP_ACT_ALLOW",
-        "architectures": ["SCMP_ARCH_X86_64", "SCMP_ARCH_X86", "SCMP_ARCH_X32", "SCMP_ARCH_AARCH64", "SCMP_ARCH_ARM"],
-        "syscalls": [
-            _rule(_DENIED, _EPERM),
-            # clone3 hides its flags behind a pointer: ENOSYS makes libc fall back to clone, whose flags can be seen.
-            _rule(["clone3"], _ENOSYS),
-            *(_rule(["clone"], _EPERM, _masked(bit)) for bit in _bits(_NAMESPACES)),
-            _rule(["personality"], _EPERM, _masked(_READ_IMPLIES_EXEC, _READ_IMPLIES_EXEC | _PERSONALITY_QUERY)),
-            _rule(["socket"], _EPERM, {"index": 0, "value": 40, "op": "SCMP_CMP_EQ"}),  # AF_VSOCK reaches the host
-        ],
+        "defaultAction": "SCMP_ACT_ERRNO",
+        "defaultErrnoRet": EPERM,
+        "architectures": [f"SCMP_ARCH_{name}" for name in ("X86_64", "X86", "X32", "AARCH64", "ARM")],
+        "syscalls": rules,
     }
 
 
-def _rule(names: list[str], errno: int, *arguments: dict[str, Any]) -> dict[str, Any]:
-    rule: dict[str, Any] = {"names": names, "action": "SCMP_ACT_ERRNO", "errnoRet": errno}
-    return {**rule, "args": list(arguments)} if arguments else rule
+def _rule(names: list[str], action: str, **more: Any) -> dict[str, Any]:
+    return {"names": names, "action": action, **more}
 
 
-def _bits(mask: int) -> list[int]:
-    return [1 << number for number in range(32) if mask & (1 << number)]
+def _argument(condition: Condition) -> dict[str, Any]:
+    if condition.kind == "none":  # in runtime-spec ``value`` is the mask
+        return {"index": 0, "value": condition.value, "valueTwo": 0, "op": "SCMP_CMP_MASKED_EQ"}
+    return {"index": 0, "value": condition.value, "op": "SCMP_CMP_EQ" if condition.kind == "equal" else "SCMP_CMP_NE"}
 
 
-def _masked(value: int, mask: int | None = None) -> dict[str, Any]:
-    """Matches when the bits of ``mask`` are ``value``'s; in runtime-spec ``value`` is the mask."""
-    return {"index": 0, "value": value if mask is None else mask, "valueTwo": value, "op": "SCMP_CMP_MASKED_EQ"}
+def _running_kernel() -> tuple[int, int]:
+    major, minor = os.uname().release.split(".")[:2]
+    return int(major), int(minor.partition("-")[0])

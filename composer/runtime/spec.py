@@ -10,7 +10,7 @@ from typing import Any
 
 from composer.runtime.engine import Limits
 from composer.runtime.passwd import Account
-from composer.runtime.seccomp import default_profile
+from composer.runtime.seccomp import default_profile, oci_seccomp
 
 CAPABILITIES = [
     "CHOWN",
@@ -93,7 +93,7 @@ def runc_config(box: Container) -> dict[str, Any]:
             "namespaces": [{"type": kind} for kind in kinds],
             "resources": {"devices": [{"allow": False, "access": "rwm"}, *_DEVICES], **resources(box.limits)},
             "cgroupsPath": _cgroup(box),
-            "seccomp": default_profile(),
+            "seccomp": oci_seccomp(default_profile()),
             "maskedPaths": _MASKED.split(),
             "readonlyPaths": _READ_ONLY.split(),
         },

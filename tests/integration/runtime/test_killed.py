@@ -12,11 +12,9 @@ import pytest
 
 from composer.runtime.engine import SandboxOptions
 from composer.runtime.oci import OciEngine
-from composer.runtime.probe import run_probe
 from composer.runtime.state import SandboxFolder, locked_existing
 from composer.store.store import Store
 from tests.kit.leftover import processes_of
-from tests.kit.skip import unavailable
 
 pytestmark = [pytest.mark.root, pytest.mark.slow]
 
@@ -35,13 +33,6 @@ async def main():
 
 asyncio.run(main())
 """
-
-
-@pytest.fixture(params=["runc", "bubblewrap"])
-def program(request: pytest.FixtureRequest) -> str:
-    if (reason := run_probe(request.param)) is not None:
-        unavailable(f"{request.param} runs no container here: {reason}", obtainable=False)
-    return str(request.param)
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT], ids=lambda number: signal.Signals(number).name)
