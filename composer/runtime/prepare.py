@@ -18,7 +18,7 @@ from composer.runtime.limits import applicable
 from composer.runtime.lookup import image_has, image_text
 from composer.runtime.passwd import Account, account
 from composer.runtime.probe import probe_command, program_path
-from composer.runtime.spec import Bind, Container
+from composer.runtime.spec import CAPABILITIES, Bind, Container
 from composer.runtime.state import SandboxFolder
 from composer.runtime.unpack import unpacked_all
 
@@ -44,6 +44,10 @@ def prepare(folder: SandboxFolder, options: SandboxOptions, program: str) -> Pre
     lower = list(reversed(unpacked_all(folder.store, image.layers)))
     user = options.user if options.user is not None else str(image.config.get("User") or "")
     who = account(user, image_text(lower, "etc/passwd"), image_text(lower, "etc/group"))
+    if program == "bubblewrap" and not options.no_new_privileges:
+        raise EngineError(
+            "--new-privileges", "bubblewrap always sets no_new_privs", "install runc, or use --engine docker"
+        )
     rootless = os.geteuid() != 0
     if rootless and (who.uid or who.gid):
         raise EngineError(
@@ -127,6 +131,7 @@ def _plan(
         "argv": argv,
         "delete": delete,
         "info_fd": program == "bubblewrap",
+        "bounding": list(CAPABILITIES.values()) if program == "bubblewrap" else [],
         "network": network.helper(options.network, root=not box.rootless),
         "rootless": box.rootless,
         "tmpfs": _on_overlay(folder.path),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
@@ -12,14 +13,17 @@ from dataclasses import asdict
 from pathlib import Path
 
 from composer.errors import EngineMissingError
+from composer.runtime.bpf import compiled
 from composer.runtime.engine import Probe
 from composer.runtime.passwd import Account
-from composer.runtime.spec import Bind, Container, bwrap_arguments, runc_config
+from composer.runtime.seccomp import default_profile
+from composer.runtime.spec import SECCOMP, Bind, Container, bwrap_arguments, runc_config
 from composer.store.store import Store
 
+FILTER = "seccomp.bpf"
 PROGRAMS = {"crun": "crun", "runc": "runc", "bubblewrap": "bwrap"}
 _PATH = f"{os.defpath}:/usr/local/bin:/usr/local/sbin:/usr/sbin:/sbin"
-_NOTES = {"bubblewrap": "; without seccomp filter and resource limits, and no_new_privs cannot be lifted"}
+_NOTES = {"bubblewrap": "; without resource limits, and no_new_privs cannot be lifted"}
 
 
 def program_path(name: str) -> str | None:
@@ -50,7 +54,7 @@ def _key(name: str) -> str | None:
     if path is None:
         return None
     boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
-    return f"1 {boot} {path} {os.stat(path).st_mtime_ns} {os.geteuid()}"  # noqa: PTH116
+    return f"2 {boot} {path} {os.stat(path).st_mtime_ns} {os.geteuid()}"  # noqa: PTH116
 
 
 def _cached(store: Store, name: str) -> Probe:
@@ -86,7 +90,7 @@ def run_probe(name: str) -> str | None:
         true = shutil.which("true") or "/bin/true"
         box = Container(folder.name, str(root), [true], {}, Account(0, 0, (), "/"), binds=binds)
         line = probe_command(name, box, folder)
-        done = subprocess.run(line, capture_output=True, stdin=subprocess.DEVNULL, timeout=20, check=False)
+        done = _run(line, folder)
         text = done.stderr.decode(errors="replace").strip()
         return None if done.returncode == 0 else (text.splitlines() or [f"exit status {done.returncode}"])[-1][:200]
     except (OSError, subprocess.TimeoutExpired) as error:
@@ -95,11 +99,23 @@ def run_probe(name: str) -> str | None:
         shutil.rmtree(folder, ignore_errors=True)
 
 
+def _run(line: list[str], folder: Path) -> subprocess.CompletedProcess[bytes]:
+    with contextlib.ExitStack() as stack:
+        passed = []
+        if SECCOMP in line:
+            passed = [stack.enter_context((folder / FILTER).open("rb")).fileno()]
+            line = [str(passed[0]) if word == SECCOMP else word for word in line]
+        return subprocess.run(
+            line, capture_output=True, stdin=subprocess.DEVNULL, timeout=20, check=False, pass_fds=passed
+        )
+
+
 def probe_command(name: str, box: Container, folder: Path) -> list[str]:
-    """The argv that runs ``box`` with ``name`` in the foreground."""
+    """The argv that runs ``box`` with ``name`` in the foreground; writes what it reads to ``folder``."""
     path = program_path(name) or name
     if name == "bubblewrap":
         rootless = ["--unshare-user", "--uid", "0", "--gid", "0"] if os.geteuid() != 0 and not box.rootless else []
+        (folder / FILTER).write_bytes(compiled(default_profile()))
         return [path, *rootless, *bwrap_arguments(box)]
     (folder / "config.json").write_text(json.dumps(runc_config(box)))
     return [path, "--root", str(folder / "runc"), "run", "--bundle", str(folder), box.name]

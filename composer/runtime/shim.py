@@ -25,7 +25,8 @@ import time
 
 _NEWNS, _NEWUSER = 0x00020000, 0x10000000
 _PRIVATE, _REC = 1 << 18, 1 << 14
-_PDEATHSIG, _SUBREAPER = 1, 36
+_PDEATHSIG, _CAPBSET_DROP, _SUBREAPER = 1, 24, 36
+_CAPABILITY_VERSION_3 = 0x20080522
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -66,19 +67,41 @@ def _child_setup() -> None:
     signal.pthread_sigmask(signal.SIG_SETMASK, [])
 
 
+def _bound(kept: list[int]) -> None:
+    """Leave only ``kept`` in the capability bounding set, which bubblewrap run by root does not limit.
+
+    The runtime itself needs more than that, and gets it as inheritable (capabilities(7), "execve() by root").
+    """
+    header = (ctypes.c_uint32 * 2)(_CAPABILITY_VERSION_3, 0)
+    data = (ctypes.c_uint32 * 6)()  # effective, permitted, inheritable; the low 32 capabilities and the high ones
+    _call(_libc.capget(header, data), "capget")
+    data[2], data[5] = data[1], data[4]
+    _call(_libc.capset(header, data), "capset")
+    for number in range(64):
+        if number not in kept:
+            _libc.prctl(_CAPBSET_DROP, number, 0, 0, 0)  # fails for numbers that this kernel does not have
+
+
 class _Container:
     """The runtime's process and the container's first process below it."""
 
     def __init__(self, plan: dict) -> None:  # type: ignore[type-arg]
         self._plan = plan
         self._info, info = os.pipe() if plan["info_fd"] else (-1, -1)
-        argv = [str(info) if word == "@INFO@" else word for word in plan["argv"]]
+        seccomp = os.open("seccomp.bpf", os.O_RDONLY) if plan["info_fd"] else -1
+        passed = {"@INFO@": info, "@SECCOMP@": seccomp} if plan["info_fd"] else {}
+        argv = [str(passed.get(word, word)) for word in plan["argv"]]
         self.process = subprocess.Popen(
-            argv, stdin=subprocess.DEVNULL, pass_fds=[info] if info >= 0 else [], preexec_fn=_child_setup
+            argv, stdin=subprocess.DEVNULL, pass_fds=list(passed.values()), preexec_fn=self._setup
         )
-        if info >= 0:
-            os.close(info)
+        for handle in passed.values():
+            os.close(handle)
         self.pidfd = os.pidfd_open(self.process.pid)
+
+    def _setup(self) -> None:
+        _child_setup()
+        if self._plan["bounding"]:
+            _bound(self._plan["bounding"])
 
     def first_pid(self) -> int:
         """The container's first process as a number here; 0 while there is none."""

@@ -12,27 +12,28 @@ from composer.runtime.engine import Limits
 from composer.runtime.passwd import Account
 from composer.runtime.seccomp import default_profile, oci_seccomp
 
-CAPABILITIES = [
-    "CHOWN",
-    "DAC_OVERRIDE",
-    "FSETID",
-    "FOWNER",
-    "MKNOD",
-    "NET_RAW",
-    "SETGID",
-    "SETUID",
-    "SETFCAP",
-    "SETPCAP",
-    "NET_BIND_SERVICE",
-    "SYS_CHROOT",
-    "KILL",
-    "AUDIT_WRITE",
-]
+CAPABILITIES = {  # the defaults of container engines, by their numbers in linux/capability.h
+    "CHOWN": 0,
+    "DAC_OVERRIDE": 1,
+    "FOWNER": 3,
+    "FSETID": 4,
+    "KILL": 5,
+    "SETGID": 6,
+    "SETUID": 7,
+    "SETPCAP": 8,
+    "NET_BIND_SERVICE": 10,
+    "NET_RAW": 13,
+    "SYS_CHROOT": 18,
+    "MKNOD": 27,
+    "AUDIT_WRITE": 29,
+    "SETFCAP": 31,
+}
 _MASKED = (
     "/proc/acpi /proc/kcore /proc/keys /proc/latency_stats /proc/timer_list /proc/timer_stats "
     "/proc/sched_debug /proc/scsi /sys/firmware"
 )
 _READ_ONLY = "/proc/bus /proc/fs /proc/irq /proc/sys /proc/sysrq-trigger"
+SECCOMP = "@SECCOMP@"
 _DROP = (
     "import os,sys\n"
     "uid,gid,groups=int(sys.argv[1]),int(sys.argv[2]),sys.argv[3]\n"
@@ -148,7 +149,10 @@ def _mounts(box: Container) -> list[dict[str, Any]]:
 
 
 def bwrap_arguments(box: Container) -> list[str]:
-    """Arguments for bubblewrap 0.4 and later; it always sets no_new_privs and has no resource limits."""
+    """Arguments for bubblewrap 0.4 and later; it always sets no_new_privs and has no resource limits.
+
+    `SECCOMP` among them stands for a descriptor from which it reads the compiled filter.
+    """
     line = ["--bind", box.root, "/", "--dev", "/dev", "--proc", "/proc", "--perms", "1777", "--tmpfs", "/dev/shm"]
     if box.scratch_tmp:
         line += ["--perms", "1777", "--tmpfs", "/tmp"]
@@ -159,7 +163,7 @@ def bwrap_arguments(box: Container) -> list[str]:
         line += ["--remount-ro", "/"]
     line += ["--unshare-pid", "--unshare-ipc", "--unshare-uts", "--hostname", box.name[:63], "--as-pid-1"]
     line += ["--unshare-net"] if box.private_network else []
-    line += ["--die-with-parent", "--new-session", "--cap-drop", "ALL"]
+    line += ["--die-with-parent", "--new-session", "--seccomp", SECCOMP, "--cap-drop", "ALL"]
     for name in CAPABILITIES:
         line += ["--cap-add", f"CAP_{name}"]
     line.append("--clearenv")
