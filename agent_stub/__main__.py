@@ -9,7 +9,6 @@ import signal
 import socket
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 
 from agent_stub.builtin import Builtin
 from agent_stub.router import Router
@@ -73,17 +72,17 @@ def _bind(router: Router, endpoint: str, token: bytes | None) -> str:
         bound = router.bind(endpoint)
         if endpoint.startswith("ipc:///"):
             # With a token anyone may knock: the client is often another uid than the agent.
-            Path(endpoint.removeprefix("ipc://")).chmod(0o666 if token else 0o600)
+            os.chmod(endpoint.removeprefix("ipc://"), 0o666 if token else 0o600)
     except OSError as error:
         raise SettingsError(f"{endpoint}: {error.strerror}") from None
     return bound
 
 
-def _tell_ready(control: Path, bound: list[str], boot_id: str) -> None:
+def _tell_ready(control: str, bound: list[str], boot_id: str) -> None:
     """Tell the engine, over its sd_notify(3) socket, and anyone who follows the log."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as notify:
         try:
-            notify.sendto(b"READY=1\n", str(control / "notify"))
+            notify.sendto(b"READY=1\n", f"{control}/notify")
         except OSError:  # this engine follows the log
             pass
     line = json.dumps({"event": "ready", "endpoints": bound, "boot_id": boot_id})

@@ -8,7 +8,6 @@ import platform
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agent_stub.exchange.call import Answer, Call
@@ -122,5 +121,5 @@ def _own_digest() -> str:
     archive = getattr(sys.modules[__name__].__loader__, "archive", None)
     if not isinstance(archive, str):
         return ""
-    with Path(archive).open("rb") as file:
+    with open(archive, "rb") as file:
         return "sha256:" + hashlib.file_digest(file, "sha256").hexdigest()

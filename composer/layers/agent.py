@@ -30,15 +30,20 @@ NAME = "agent.pyz"
 PACKAGES = ("agent_stub", "plugins")
 # asyncio does without ssl where there is none (asyncio/base_events.py): the agent has no TLS streams, and loading
 # OpenSSL would be a fifteenth of its start. A plugin may import ssl later.
+# Collecting garbage while only modules are made would be another twentieth; they are kept for good anyway.
 _MAIN = """\
+import gc
 import sys
 
+gc.disable()
 sys.modules["ssl"] = None
 import asyncio
 
 del sys.modules["ssl"]
 from agent_stub.__main__ import main
 
+gc.freeze()
+gc.enable()
 raise SystemExit(main())
 """
 
