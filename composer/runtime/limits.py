@@ -32,6 +32,11 @@ def applicable(limits: Limits, program: str, root: Path = _ROOT) -> Limits:
     )
 
 
+def swap_accounted(root: Path = _ROOT) -> bool:
+    """Whether the kernel counts swap, so that a limit of memory can be one of memory and swap."""
+    return (root / "memory" / "memory.memsw.limit_in_bytes").exists() or any(root.glob("*/memory.swap.max"))
+
+
 def _writable(controller: str, root: Path) -> bool:
     if os.access(root / controller, os.W_OK):
         return True

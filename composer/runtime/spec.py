@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from composer.runtime.engine import Limits
+from composer.runtime.limits import swap_accounted
 from composer.runtime.passwd import Account
 from composer.runtime.seccomp import default_profile, oci_seccomp
 
@@ -92,7 +93,10 @@ def runc_config(box: Container) -> dict[str, Any]:
         "mounts": _mounts(box),
         "linux": {
             "namespaces": [{"type": kind} for kind in kinds],
-            "resources": {"devices": [{"allow": False, "access": "rwm"}, *_DEVICES], **resources(box.limits)},
+            "resources": {
+                "devices": [{"allow": False, "access": "rwm"}, *_DEVICES],
+                **resources(box.limits, swap=swap_accounted()),
+            },
             "cgroupsPath": _cgroup(box),
             "seccomp": oci_seccomp(default_profile()),
             "maskedPaths": _MASKED.split(),
@@ -112,11 +116,11 @@ _DEVICES = [
 ]
 
 
-def resources(limits: Limits) -> dict[str, Any]:
-    """``linux.resources`` for the limits that are set."""
+def resources(limits: Limits, *, swap: bool) -> dict[str, Any]:
+    """``linux.resources`` for the limits that are set; with ``swap`` memory's is one of memory and swap together."""
     found: dict[str, Any] = {}
     if limits.memory is not None:
-        found["memory"] = {"limit": limits.memory}
+        found["memory"] = {"limit": limits.memory, **({"swap": limits.memory} if swap else {})}
     if limits.cpus is not None:
         found["cpu"] = {"quota": int(limits.cpus * 100_000), "period": 100_000}
     if limits.pids is not None:
