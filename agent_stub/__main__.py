@@ -79,14 +79,14 @@ def _bind(router: Router, endpoint: str, token: bytes | None) -> str:
 
 
 def _tell_ready(control: str, bound: list[str], boot_id: str) -> None:
-    """Tell the engine, over its sd_notify(3) socket, and anyone who follows the log."""
+    """Tell anyone who follows the log, then the engine, over its sd_notify(3) socket: who knows it finds the line."""
+    line = json.dumps({"event": "ready", "endpoints": bound, "boot_id": boot_id})
+    print(line, file=sys.stderr, flush=True)  # noqa: T201
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as notify:
         try:
             notify.sendto(b"READY=1\n", f"{control}/notify")
         except OSError:  # this engine follows the log
             pass
-    line = json.dumps({"event": "ready", "endpoints": bound, "boot_id": boot_id})
-    print(line, file=sys.stderr, flush=True)  # noqa: T201
 
 
 async def _main(settings: Settings) -> None:

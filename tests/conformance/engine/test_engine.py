@@ -54,6 +54,14 @@ async def test_followed_logs_end_with_the_sandbox(subject: Subject) -> None:
     assert b'"ready"' in await asyncio.wait_for(task, 5)
 
 
+async def test_the_log_has_the_agents_line_once_started(subject: Subject) -> None:
+    await subject.engine.start(subject.options("oc-log"))
+    try:
+        assert b'"ready"' in b"".join([piece async for piece in subject.engine.logs("oc-log")])
+    finally:
+        await subject.engine.remove("oc-log")
+
+
 async def test_an_unknown_user(subject: Subject) -> None:
     with pytest.raises(UsageError):
         await subject.engine.start(subject.options("oc-user", user="nosuch"))
