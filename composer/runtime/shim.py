@@ -7,7 +7,7 @@ last lines before all is removed, and EOF at the end.
 """
 
 # pathlib costs milliseconds to import, and there is one thread
-# ruff: noqa: PTH101, PTH103, PTH123, PLW1509
+# ruff: noqa: PTH101, PTH102, PTH103, PTH108, PTH112, PTH114, PTH123, PLW1509
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ import re
 import select
 import shutil
 import signal
+import stat
 import subprocess
 import sys
 import time
@@ -49,6 +50,51 @@ def _namespaces(rootless: bool) -> None:
             with open(f"/proc/self/{name}", "w", encoding="ascii") as file:
                 file.write(text)
     _mount("none", "/", "", _PRIVATE | _REC, "")
+
+
+def _root(plan: dict) -> None:  # type: ignore[type-arg]
+    """The layers as one tree: by overlayfs, or where the kernel refuses that a copy, which the log says."""
+    try:
+        _overlay(plan)
+    except OSError as error:
+        print(f"sandbox: no overlay here ({error}); the layers are copied", file=sys.stderr, flush=True)  # noqa: T201
+        os.chmod("root", 0o755)
+        for layer in reversed(plan["lower"].split(":")):
+            _copy(layer, "root")
+
+
+def _copy(source: str, target: str) -> None:
+    """Put a layer's directory over what is below it; its whiteouts and opaque directories are overlayfs' own."""
+    for row in os.scandir(source):
+        path, status = f"{target}/{row.name}", row.stat(follow_symlinks=False)
+        whiteout = stat.S_ISCHR(status.st_mode) and status.st_rdev == 0
+        if not row.is_dir(follow_symlinks=False) or os.path.islink(path) or _opaque(row.path):
+            _remove(path)
+        if whiteout:
+            continue
+        if row.is_dir(follow_symlinks=False):
+            if not os.path.isdir(path):
+                _remove(path)
+                os.mkdir(path)
+            _copy(row.path, path)
+        elif stat.S_ISREG(status.st_mode) or row.is_symlink():
+            shutil.copyfile(row.path, path, follow_symlinks=False)
+        else:
+            os.mknod(path, status.st_mode, status.st_rdev)
+        os.lchown(path, status.st_uid, status.st_gid)  # before the mode: it clears the setuid bit
+        shutil.copystat(row.path, path, follow_symlinks=False)
+
+
+def _opaque(path: str) -> bool:
+    names = os.listxattr(path, follow_symlinks=False)
+    return "trusted.overlay.opaque" in names or "user.overlay.opaque" in names
+
+
+def _remove(path: str) -> None:
+    if os.path.isdir(path) and not os.path.islink(path):
+        shutil.rmtree(path)
+    elif os.path.lexists(path):
+        os.unlink(path)
 
 
 def _overlay(plan: dict) -> None:  # type: ignore[type-arg]
@@ -206,7 +252,7 @@ def _run(folder: str, report: int, lifeline: int, stop: int) -> None:
     try:
         _namespaces(plan["rootless"])
         os.chdir(folder)  # the old directory belongs to the old mount namespace
-        _overlay(plan)
+        _root(plan)
         container = _Container(plan)
         try:
             container.first_pid()  # on record before anything can kill this process
