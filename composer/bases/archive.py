@@ -11,13 +11,15 @@ from typing import Any, BinaryIO, cast
 
 from composer.bases.base import BaseImage
 from composer.bases.conflict import check_layers
-from composer.bases.image import matches, platforms, resolve_image
+from composer.bases.image import platforms, resolve_image
 from composer.bases.scan import scan_once
 from composer.bases.stream import packing_of
 from composer.errors import ArchiveError, BaseNotFoundError, PlatformError
+from composer.oci.canonical import LIMIT
+from composer.oci.config import Config
 from composer.oci.descriptor import Descriptor
 from composer.oci.digest import Digest
-from composer.oci.document import LIMIT, Config, parse_json
+from composer.oci.index import matches, parse_index
 from composer.oci.mediatype import DOCKER, Compression
 from composer.oci.platform import Platform
 from composer.plan.append import render_manifest
@@ -108,8 +110,7 @@ class OciArchiveBase:
             archive.close()
 
     def _top(self, archive: ArchiveFile) -> Descriptor:
-        index = parse_json(archive.read("index.json"), self._source)
-        rows = [Descriptor.parse(row, self._source) for row in index.get("manifests") or []]
+        rows = parse_index(archive.read("index.json"), self._source)
         named = [row for row in rows if self._name in (None, row.annotations.get(REFERENCE_NAME))]
         if len(named) == 1:
             return named[0]
@@ -174,7 +175,7 @@ class DockerArchiveBase:
     def _entry(self, archive: ArchiveFile) -> dict[str, Any]:
         try:
             rows = json.loads(archive.read("manifest.json"))
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise ArchiveError(self._source, f"its manifest.json is not JSON: {error}", "save it again") from error
         images: list[dict[str, Any]] = [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
         found = [row for row in images if self._name is None or self._name in (row.get("RepoTags") or [])]

@@ -11,12 +11,12 @@ from typing import BinaryIO
 from composer.bases.archive import DockerArchiveBase
 from composer.bases.base import BaseImage
 from composer.bases.conflict import check_layers
-from composer.bases.image import matches
 from composer.engine_api import connected, image_attributes
 from composer.errors import PlatformError
+from composer.oci.config import Config
 from composer.oci.descriptor import Descriptor
 from composer.oci.digest import Digest
-from composer.oci.document import Config
+from composer.oci.index import matches
 from composer.oci.mediatype import DOCKER
 from composer.oci.platform import Platform
 from composer.plan.append import render_manifest

@@ -6,14 +6,15 @@ from collections.abc import Callable, Iterator
 
 from composer.bases.base import BaseImage
 from composer.errors import ArchiveError, PlatformError, UnsupportedError
+from composer.oci.canonical import LIMIT
+from composer.oci.config import Config
 from composer.oci.descriptor import Descriptor
 from composer.oci.digest import Digest
-from composer.oci.document import LIMIT, Config, Index, Manifest
-from composer.oci.mediatype import DOCKER, OCI
+from composer.oci.index import MEDIA_TYPES, is_attestation, matches, names, parse_index, platform_of
+from composer.oci.manifest import Manifest
 from composer.oci.platform import Platform
 
 Reader = Callable[[Descriptor], bytes]
-_INDEXES = (OCI.index, DOCKER.index)
 _DEEPEST = 4
 
 
@@ -44,25 +45,20 @@ def resolve_image(top: Descriptor, read: Reader, platform: Platform, source: str
             manifest.layers,
             config.diff_ids,
         )
-    names = ", ".join(sorted({str(found) for found in offered})) or "nothing that can be told"
-    raise PlatformError(source, f"has no image for {platform}, only for {names}", "choose one of these with --platform")
+    cause = f"has no image for {platform}, only for {names(offered)}"
+    raise PlatformError(source, cause, "choose one of these with --platform")
 
 
 def platforms(top: Descriptor, read: Reader, source: str) -> Iterator[Platform]:
     """The platforms that an index offers, or that of a single image."""
-    if top.media_type in _INDEXES:
-        for _, platform in Index.parse(checked(top, read, source), source).manifests:
-            if platform is not None and platform.os != "unknown":
+    if top.media_type in MEDIA_TYPES:
+        for row in parse_index(checked(top, read, source), source):
+            platform = platform_of(row)
+            if platform is not None and not is_attestation(row):
                 yield platform
     else:
         manifest = Manifest.parse(checked(top, read, source), source, top.media_type)
         yield Config.parse(checked(manifest.config, read, source), source).platform
-
-
-def matches(offered: Platform, wanted: Platform) -> bool:
-    """Whether an image for ``offered`` serves ``wanted``; a variant counts only when it was asked for."""
-    same = (offered.os, offered.architecture) == (wanted.os, wanted.architecture)
-    return same and (not wanted.variant or offered.variant in ("", wanted.variant))
 
 
 def checked(descriptor: Descriptor, read: Reader, source: str) -> bytes:
@@ -82,12 +78,13 @@ def _manifests(
 ) -> Iterator[Descriptor]:
     if depth > _DEEPEST:
         raise UnsupportedError(source, f"has indexes in indexes, more than {_DEEPEST} deep", "name one image of it")
-    if top.media_type not in _INDEXES:
+    if top.media_type not in MEDIA_TYPES:
         yield top
         return
-    for descriptor, platform in Index.parse(checked(top, read, source), source).manifests:
-        if platform is not None and platform.os == "unknown":
-            continue  # an attestation
+    for descriptor in parse_index(checked(top, read, source), source):
+        if is_attestation(descriptor):
+            continue
+        platform = platform_of(descriptor)
         if platform is not None and not matches(platform, wanted):
             offered.append(platform)
             continue

@@ -8,6 +8,9 @@ from typing import Any
 
 from composer.errors import ArchiveError
 
+LIMIT = 4 << 20
+"""Bytes of a manifest, index or config (the distribution specification asks registries for 4 MiB)."""
+
 _TIME = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(\.\d+)?(Z|[+-]\d\d:\d\d)")
 _ESCAPES = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"})
 
@@ -33,8 +36,10 @@ def time(text: str, source: str) -> str:
     return match[1] + fraction + ("Z" if match[3] in ("+00:00", "-00:00") else match[3])
 
 
-def load(data: bytes, source: str) -> dict[str, Any]:
-    """A JSON object; raises `ArchiveError` naming ``source``."""
+def load(data: bytes, source: str, limit: int = LIMIT) -> dict[str, Any]:
+    """A JSON object of at most ``limit`` bytes; raises `ArchiveError` naming ``source``."""
+    if len(data) > limit:
+        raise ArchiveError(source, f"has {len(data)} bytes, more than {limit}", "this is no manifest or config")
     try:
         value = json.loads(data)
     except (ValueError, RecursionError) as error:

@@ -2,12 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Self
 
 from composer.errors import ArchiveError, UsageError
 from composer.oci.canonical import load
 from composer.oci.digest import Digest
 from composer.oci.platform import Platform
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """A config as it was read: its platform and diff_ids checked, the rest as it is."""
+
+    document: dict[str, Any]
+    platform: Platform
+    diff_ids: tuple[Digest, ...]
+
+    @classmethod
+    def parse(cls, data: bytes, source: str) -> Self:
+        """Check the bytes; raises `ArchiveError`."""
+        document = parse_config(data, source)
+        return cls(document, platform_of_config(document, source), diff_ids_of(document, source))
 
 
 def parse_config(data: bytes, source: str) -> dict[str, Any]:
@@ -23,9 +39,10 @@ def parse_config(data: bytes, source: str) -> dict[str, Any]:
 
 def platform_of_config(document: dict[str, Any], source: str) -> Platform:
     """The platform that a config declares; raises `ArchiveError` when it declares none."""
-    parts = [document.get("os"), document.get("architecture"), document.get("variant")]
-    if not parts[0] or not parts[1]:
-        raise ArchiveError(source, "the config names no os or architecture", "make the image again with a platform")
+    # Old engines wrote no os; there was only one.
+    parts = [document.get("os") or "linux", document.get("architecture"), document.get("variant")]
+    if not parts[1]:
+        raise ArchiveError(source, "the config names no architecture", "make the image again with a platform")
     try:
         return Platform.parse("/".join(str(part) for part in parts if part))
     except UsageError as error:

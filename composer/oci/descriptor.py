@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Self
 
-from composer.errors import ArchiveError
+from composer.errors import ArchiveError, UsageError
 from composer.oci.digest import Digest
 
 
@@ -30,7 +30,11 @@ class Descriptor:
         if not isinstance(media_type, str) or not isinstance(digest, str):
             raise ArchiveError(source, "a descriptor lacks a media type or digest")
         extra = {key: item for key, item in value.items() if key not in ("mediaType", "digest", "size")}
-        return cls(media_type, Digest.parse(digest), size, extra)
+        try:
+            return cls(media_type, Digest.parse(digest), size, extra)
+        except UsageError as error:
+            cause = f"a descriptor has the digest {digest[:80]!r}, which is not a sha256"
+            raise ArchiveError(source, cause, "make the image again with sha256") from error
 
     @property
     def annotations(self) -> Mapping[str, str]:

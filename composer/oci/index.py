@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from composer.errors import ArchiveError, UsageError
-from composer.oci.canonical import load
+from composer.oci.canonical import LIMIT, load
 from composer.oci.descriptor import Descriptor
 from composer.oci.mediatype import DOCKER, OCI
 from composer.oci.platform import Platform
@@ -13,9 +13,9 @@ from composer.oci.platform import Platform
 MEDIA_TYPES = (OCI.index, DOCKER.index)
 
 
-def parse_index(data: bytes, source: str) -> tuple[Descriptor, ...]:
-    """The descriptors of an index; raises `ArchiveError`."""
-    rows = load(data, source).get("manifests")
+def parse_index(data: bytes, source: str, limit: int = LIMIT) -> tuple[Descriptor, ...]:
+    """The descriptors of an index of at most ``limit`` bytes; raises `ArchiveError`."""
+    rows = load(data, source, limit).get("manifests")
     if not isinstance(rows, list):
         raise ArchiveError(source, "the index has no list of manifests", "get the image again")
     return tuple(Descriptor.parse(row, source) for row in rows)
@@ -35,6 +35,9 @@ def platform_of(descriptor: Descriptor) -> Platform | None:
 
 def is_attestation(descriptor: Descriptor) -> bool:
     """Whether a row is BuildKit's attestation, which is no image."""
+    platform = platform_of(descriptor)
+    if platform is not None and platform.os == "unknown":
+        return True
     return "vnd.docker.reference.type" in descriptor.annotations
 
 

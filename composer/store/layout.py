@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 from composer.errors import ArchiveError
 from composer.oci.descriptor import Descriptor
+from composer.oci.index import parse_index
 from composer.oci.mediatype import OCI
 from composer.store.blobs import BlobStore
 from composer.store.lock import locked
 from composer.store.replace import replace_file
 
 REFERENCE_NAME = "org.opencontainers.image.ref.name"
+_LARGEST_INDEX = 64 << 20  # names of a store, of which there may be many
 _VERSION = '{"imageLayoutVersion":"1.0.0"}'
 
 
@@ -67,12 +68,9 @@ class Layout:
         """Everything that index.json names; raises `ArchiveError` when it cannot be read."""
         path = self.root / "index.json"
         try:
-            document: Any = json.loads(path.read_bytes())
+            data = path.read_bytes()
         except FileNotFoundError:
             return []
-        except (OSError, ValueError) as error:
+        except OSError as error:
             raise ArchiveError(str(path), f"cannot be read: {error}", "make the layout again") from error
-        manifests = document.get("manifests") if isinstance(document, dict) else None
-        if not isinstance(manifests, list):
-            raise ArchiveError(str(path), "has no list of manifests", "make the layout again")
-        return [Descriptor.parse(row, str(path)) for row in manifests]
+        return list(parse_index(data, str(path), _LARGEST_INDEX))

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from composer.errors import ComposerError
+from composer.oci.canonical import load
 from composer.oci.descriptor import Descriptor
 from composer.oci.mediatype import DOCKER, OCI
 from composer.store.blobs import BlobStore
@@ -43,10 +44,10 @@ def _image(blobs: BlobStore, top: Descriptor) -> Iterator[str]:
             yield f"{top.digest} is missing"
     elif top.media_type in _PARENTS:
         try:
-            document = json.loads(blobs.read(top.digest))
+            document = load(blobs.read(top.digest), str(top.digest))
             rows = [*document.get("manifests", ()), document.get("config"), *document.get("layers", ())]
             parts = [Descriptor.parse(row) for row in rows if row is not None]
-        except (ComposerError, ValueError, AttributeError, TypeError):
+        except (ComposerError, TypeError):
             yield f"{top.digest} is not a manifest"
             return
         for part in parts:
