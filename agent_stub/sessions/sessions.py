@@ -14,6 +14,7 @@ from agent_stub.output.spill import SpillFolder
 from agent_stub.process.descriptors import seal
 from agent_stub.process.environment import OWN, image_environment
 from agent_stub.process.reaper import Reaper
+from agent_stub.process.signals import restore_defaults
 from agent_stub.process.tree import become_subreaper, kill_tree
 from agent_stub.sessions.execution import Execution
 from agent_stub.sessions.session import Session, Setting
@@ -30,6 +31,7 @@ class Sessions:
 
     def __init__(self) -> None:
         become_subreaper()
+        restore_defaults()
         seal()
         self._reaper = Reaper()
         self._environment = image_environment()
