@@ -100,3 +100,13 @@ def test_limits_are_refused(store: Store) -> None:
     other = replace(image({}, LAYER), platform=Platform("linux", "arm64"))
     with pytest.raises(PlatformError, match="linux/arm64"):
         plan_append(other, runtime(store), Options())
+
+
+def test_foreign_layers_are_kept(store: Store) -> None:
+    base = image({}, LAYER, family=DOCKER)
+    foreign = "application/vnd.docker.image.rootfs.foreign.diff.tar.gzip"
+    row = replace(base.layers[0], media_type=foreign, extra={"urls": ["https://x/y"]})
+    manifest = json.loads(plan_append(replace(base, layers=(row,)), runtime(store), Options()).manifest)
+    assert manifest["layers"][0] == {
+        "mediaType": foreign, "digest": row.digest, "size": row.size, "urls": ["https://x/y"],
+    }  # fmt: skip
