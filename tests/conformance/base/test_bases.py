@@ -135,3 +135,16 @@ def test_official_busybox_keeps_its_bytes(libc: str, store: Store) -> None:
     stem = SHARED / f"busybox-{libc}-x86_64"
     assert image.config == stem.with_name(stem.name + ".config.json").read_bytes()
     assert image.manifest == stem.with_name(stem.name + ".manifest.json").read_bytes()
+
+
+@pytest.mark.docker
+def test_damaged_config_of_the_store_is_saved_again(
+    docker_host: str, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DOCKER_HOST", docker_host)
+    path = docker_archive(tmp_path, LAYERS).partition(":")[2]
+    subprocess.run(["docker", "--host", docker_host, "load", "-qi", path], check=True, capture_output=True)
+    first = open_base("docker-daemon:made:1", store).resolve(AMD64)
+    stored = store.blobs.path(Digest.of(first.config))
+    stored.write_bytes(b"{}")  # not what its name says
+    assert open_base("docker-daemon:made:1", store).resolve(AMD64) == first
