@@ -9,7 +9,10 @@ from composer.runtime.engine import Network
 
 
 def helper(network: Network, *, root: bool) -> list[str]:
-    """The argv of the helper, with ``@PID@`` for the container's process; empty where none is needed."""
+    """The argv of the helper, empty where none is needed.
+
+    ``@PID@`` stands for the container's process, ``@READY@`` for a descriptor to write to once the network is up.
+    """
     if network == "bridge":
         raise UnsupportedError("--network bridge", "the embedded engine has no bridge", "use user, or --engine docker")
     if network != "user":
@@ -17,7 +20,16 @@ def helper(network: Network, *, root: bool) -> list[str]:
     slirp, pasta = shutil.which("slirp4netns"), shutil.which("pasta")
     # Started as root, pasta becomes nobody and may not enter the sandbox's namespace; slirp4netns may.
     if slirp and (root or not pasta):
-        return [slirp, "--configure", "--mtu=65520", "--disable-host-loopback", "@PID@", "tap0"]
+        return [
+            slirp,
+            "--ready-fd",
+            "@READY@",
+            "--configure",
+            "--mtu=65520",
+            "--disable-host-loopback",
+            "@PID@",
+            "tap0",
+        ]
     if pasta and not root:
         ports = ["--tcp-ports", "none", "--udp-ports", "none"]
         return [pasta, "--config-net", "--foreground", "--quiet", *ports, "@PID@"]

@@ -162,8 +162,11 @@ async def _first(prepared: Prepared, report: int) -> str | None:
     loop = asyncio.get_running_loop()
     done: asyncio.Future[str | None] = loop.create_future()
 
+    awaited = {b"READY", b"NETWORK"} if prepared.plan["network"] else {b"READY"}
+
     def ready() -> None:
-        if prepared.notify.recv(4096).startswith(b"READY=1") and not done.done():
+        awaited.discard(prepared.notify.recv(4096).partition(b"=")[0])
+        if not awaited and not done.done():
             done.set_result(None)
 
     def ended() -> None:

@@ -7,7 +7,7 @@ last lines before all is removed, and EOF at the end.
 """
 
 # pathlib costs milliseconds to import, and there is one thread
-# ruff: noqa: PTH101, PTH102, PTH103, PTH108, PTH112, PTH114, PTH123, PLW1509
+# ruff: noqa: PTH101, PTH103, PTH120, PTH123, PLW1509
 
 from __future__ import annotations
 
@@ -19,7 +19,6 @@ import re
 import select
 import shutil
 import signal
-import stat
 import subprocess
 import sys
 import time
@@ -59,42 +58,11 @@ def _root(plan: dict) -> None:  # type: ignore[type-arg]
     except OSError as error:
         print(f"sandbox: no overlay here ({error}); the layers are copied", file=sys.stderr, flush=True)  # noqa: T201
         os.chmod("root", 0o755)
+        import runpy  # this is a script: it has no package to import from
+
+        copy_layer = runpy.run_path(f"{os.path.dirname(__file__)}/layer_copy.py")["copy_layer"]
         for layer in reversed(plan["lower"].split(":")):
-            _copy(layer, "root")
-
-
-def _copy(source: str, target: str) -> None:
-    """Put a layer's directory over what is below it; its whiteouts and opaque directories are overlayfs' own."""
-    for row in os.scandir(source):
-        path, status = f"{target}/{row.name}", row.stat(follow_symlinks=False)
-        whiteout = stat.S_ISCHR(status.st_mode) and status.st_rdev == 0
-        if not row.is_dir(follow_symlinks=False) or os.path.islink(path) or _opaque(row.path):
-            _remove(path)
-        if whiteout:
-            continue
-        if row.is_dir(follow_symlinks=False):
-            if not os.path.isdir(path):
-                _remove(path)
-                os.mkdir(path)
-            _copy(row.path, path)
-        elif stat.S_ISREG(status.st_mode) or row.is_symlink():
-            shutil.copyfile(row.path, path, follow_symlinks=False)
-        else:
-            os.mknod(path, status.st_mode, status.st_rdev)
-        os.lchown(path, status.st_uid, status.st_gid)  # before the mode: it clears the setuid bit
-        shutil.copystat(row.path, path, follow_symlinks=False)
-
-
-def _opaque(path: str) -> bool:
-    names = os.listxattr(path, follow_symlinks=False)
-    return "trusted.overlay.opaque" in names or "user.overlay.opaque" in names
-
-
-def _remove(path: str) -> None:
-    if os.path.isdir(path) and not os.path.islink(path):
-        shutil.rmtree(path)
-    elif os.path.lexists(path):
-        os.unlink(path)
+            copy_layer(layer, "root")
 
 
 def _overlay(plan: dict) -> None:  # type: ignore[type-arg]
@@ -219,8 +187,26 @@ def _network(plan: dict, container: _Container) -> subprocess.Popen | None:  # t
     deadline = time.monotonic() + 5
     while not (pid := container.first_pid()) and time.monotonic() < deadline and container.process.poll() is None:
         time.sleep(0.002)  # runc has no event for its pid file
-    argv = [word.replace("@PID@", str(pid)) for word in plan["network"]]
-    return subprocess.Popen(argv, stdin=subprocess.DEVNULL, preexec_fn=_child_setup)
+    ready, write = os.pipe()
+    words = {"@PID@": pid, "@READY@": write}
+    argv = [str(words.get(word, word)) for word in plan["network"]]
+    helper = subprocess.Popen(argv, stdin=subprocess.DEVNULL, pass_fds=[write], preexec_fn=_child_setup)
+    os.close(write)
+    up = "@READY@" not in plan["network"] or (select.select([ready], [], [], 10.0)[0] and os.read(ready, 1))
+    os.close(ready)
+    if not up:
+        helper.kill()
+        helper.wait()
+        raise OSError(f"{argv[0]} ended before the network was up")
+    _notify(plan, b"NETWORK=1")
+    return helper
+
+
+def _notify(plan: dict, word: bytes) -> None:  # type: ignore[type-arg]
+    import socket  # few sandboxes need it
+
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as notify:
+        notify.sendto(word, f"{plan['control']}/notify")
 
 
 def _clean(plan: dict, folder: str) -> None:  # type: ignore[type-arg]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import socket
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
-from composer.errors import EngineMissingError, UsageError
+from composer.errors import AgentLostError, EngineMissingError, UsageError
 from tests.kit.box import Starter, python
 from tests.kit.skip import unavailable
 
@@ -84,3 +86,14 @@ async def test_user_mode(starter: Starter, greeter: tuple[str, int]) -> None:
 async def test_tcp_needs_the_hosts_network(starter: Starter) -> None:
     with pytest.raises(UsageError):
         await starter.engine.start(starter.options(transport="tcp"))
+
+
+async def test_a_helper_that_fails(starter: Starter, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    helper = tmp_path / "slirp4netns"
+    helper.write_text("#!/bin/sh\nexit 1\n")
+    helper.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    options = starter.options(network="user")
+    with pytest.raises(AgentLostError, match="before the network was up"):
+        await starter.engine.start(options)
+    assert options.name not in [row.name for row in await starter.engine.sandboxes()]

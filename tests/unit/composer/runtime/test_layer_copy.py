@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from composer.runtime.shim import _copy
+from composer.runtime.layer_copy import copy_layer
 
 pytestmark = pytest.mark.root
 
@@ -30,7 +30,7 @@ def test_layers_over_each_other(tmp_path: Path) -> None:
     os.chown(upper / "kept", 12, 34)
     target.mkdir()
     for layer in (lower, upper):
-        _copy(str(layer), str(target))
+        copy_layer(str(layer), str(target))
     names = sorted(str(path.relative_to(target)) for path in target.rglob("*") if not path.is_dir())
     assert names == ["kept/file", "kept/new", "link/new", "linked/file", "opaque/new", "replaced"]
     assert stat.S_IMODE((target / "replaced").stat().st_mode) == 0o4755
