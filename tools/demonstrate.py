@@ -48,7 +48,7 @@ def use_channel(store: Store) -> None:
     try:
         resolve_lock(("core",), (), Platform.host(), store)
     except ChannelError as error:
-        notice(f"{error.input_name} {error.cause}: falling back to a local channel made of distribution packages")
+        notice(f"{error.input_name}: {error.cause}; going on with a local channel made of distribution packages")
         folder = store.root / "local-channel"
         command = [sys.executable, "-m", "tools.channel", "--out", str(folder)]
         subprocess.run(command, check=True, cwd=ROOT)
@@ -75,10 +75,12 @@ async def _act(base: str) -> None:
     with _timed("start -> hello"):
         box = await Sandbox.start(base)
     async with box:
-        uname = await _show(
-            "bash  ", "uname -sm; . /etc/os-release 2>/dev/null; echo ${PRETTY_NAME:-no os-release}", box.run
+        first = await _show(
+            "bash  ",
+            "echo bash $BASH_VERSION; . /etc/os-release 2>/dev/null; echo ${PRETTY_NAME:-no os-release}",
+            box.run,
         )
-        _expect(uname.exit_code == 0, "the first command ends well")
+        _expect(first.exit_code == 0, "the first command ends well")
         state = await _show("bash  ", "cd /tmp 2>/dev/null || cd /; export GREETING=hello; false", box.run)
         _expect(state.exit_code == 1, "false returns 1")
         kept = await _show("bash  ", "echo $GREETING from $PWD", box.run)

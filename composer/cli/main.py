@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 import traceback
@@ -89,7 +90,12 @@ def _unexpected(error: Exception, *, as_json: bool) -> int:
         return status
     if type(error).__name__ == "Abort":
         return INTERRUPTED
-    fault = ComposerError(type(error).__name__, str(error) or "no message", "this is a fault of composer: report it")
+    fault = ComposerError(
+        type(error).__name__,
+        str(error) or "no message",
+        "this is a fault of composer: report it, with what COMPOSER_TRACEBACK=1 prints",
+    )
     failure(fault, as_json=as_json)
-    traceback.print_exception(error, file=sys.stderr) if "-X" in sys.orig_argv else None
+    if os.environ.get("COMPOSER_TRACEBACK"):
+        traceback.print_exception(error, file=sys.stderr)
     return fault.exit_status
