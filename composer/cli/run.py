@@ -11,80 +11,28 @@ import typer
 
 from composer.cli import options
 from composer.cli.render import emit, progress
-from composer.errors import UsageError
-from composer.runtime.engine import Limits
+from composer.cli.starting import with_start_options
 
 if TYPE_CHECKING:
-    from composer.client.sandbox import StartOptions
+    from composer.client.start import StartOptions
 
 TIMED_OUT = 124
 
 
+@with_start_options
 def run(
+    start: StartOptions,
     base: Annotated[str, typer.Argument(help="The base, as for build.")],
     command: Annotated[
         list[str], typer.Argument(help="One word is a bash text; several are a command and its arguments.")
     ],
-    env: options.Env = "core",
-    engine: options.Engine = "oci",
-    channel: options.Channel = None,
-    variables: options.Variables = None,
-    user: options.User = None,
-    network: options.NetworkOption = "none",
-    read_only: options.ReadOnly = False,
-    new_privileges: options.NewPrivileges = False,
-    memory: options.Memory = None,
-    cpus: options.Cpus = None,
-    pids: options.Pids = None,
-    best_effort: options.BestEffort = False,
     cwd: Annotated[str | None, typer.Option("--cwd", "-w", help="Where the command runs.")] = None,
     timeout: Annotated[float | None, typer.Option("--timeout", help="Seconds; then the exit status is 124.")] = None,
     as_json: options.Json = False,
 ) -> int:
     """Run one command in a sandbox made of BASE: composer run BASE -- COMMAND."""
-    start = start_options(
-        env=env,
-        engine=engine,
-        channel=channel,
-        variables=variables,
-        user=user,
-        network=network,
-        read_only=read_only,
-        new_privileges=new_privileges,
-        limits=options.parse_limits(memory, cpus, pids, best_effort=best_effort),
-    )
     text = command[0] if len(command) == 1 else shlex.join(command)
     return asyncio.run(_run(base, text, start, cwd, timeout, as_json=as_json))
-
-
-def start_options(
-    *,
-    env: str,
-    engine: str,
-    channel: list[str] | None,
-    variables: list[str] | None,
-    user: str | None,
-    network: str,
-    read_only: bool,
-    new_privileges: bool,
-    limits: Limits,
-) -> StartOptions:
-    """The options of a start from those of the command line; raises `UsageError`."""
-    from composer.client.sandbox import StartOptions
-
-    if engine not in ("oci", "docker"):
-        raise UsageError(f"--engine {engine}", "is not an engine", "use oci or docker")
-    return StartOptions(
-        env=options.parse_env(env),
-        engine=engine,
-        channels=tuple(channel or ()),
-        variables=options.parse_variables(variables),
-        user=user,
-        network=options.parse_network(network),
-        read_only=read_only,
-        no_new_privileges=not new_privileges,
-        limits=limits,
-    )
 
 
 async def _run(

@@ -7,54 +7,36 @@ import base64
 import json
 import sys
 import time
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from composer.cli import options
 from composer.cli.render import emit, progress, say, table
-from composer.cli.run import start_options
+from composer.cli.starting import with_start_options
 from composer.errors import SandboxNotFoundError, UsageError
 from composer.runtime.engine import Engine, SandboxInfo
 from composer.runtime.open import ENGINES, open_engine
 from composer.store.store import Store
 
+if TYPE_CHECKING:
+    from composer.client.start import StartOptions
+
 Name = Annotated[str, typer.Argument(help="The sandbox's name.")]
 
 
+@with_start_options
 def up(
+    start: StartOptions,
     base: Annotated[str, typer.Argument(help="The base, as for build.")],
     name: Annotated[str | None, typer.Option("--name", help="Its name; one is made up when left out.")] = None,
-    env: options.Env = "core",
-    engine: options.Engine = "oci",
-    channel: options.Channel = None,
-    variables: options.Variables = None,
-    user: options.User = None,
-    network: options.NetworkOption = "none",
-    read_only: options.ReadOnly = False,
-    new_privileges: options.NewPrivileges = False,
-    memory: options.Memory = None,
-    cpus: options.Cpus = None,
-    pids: options.Pids = None,
-    best_effort: options.BestEffort = False,
     as_json: options.Json = False,
 ) -> None:
     """Start a sandbox that stays until `composer down`."""
-    start = start_options(
-        env=env,
-        engine=engine,
-        channel=channel,
-        variables=variables,
-        user=user,
-        network=network,
-        read_only=read_only,
-        new_privileges=new_privileges,
-        limits=options.parse_limits(memory, cpus, pids, best_effort=best_effort),
-    )
     asyncio.run(_up(base, name, start, as_json=as_json))
 
 
-async def _up(base: str, name: str | None, start: Any, *, as_json: bool) -> None:
+async def _up(base: str, name: str | None, start: StartOptions, *, as_json: bool) -> None:
     from composer.client.sandbox import Sandbox
 
     with progress(quiet=as_json) as report:
