@@ -123,7 +123,11 @@ def runtime_layers(
     if env is None:
         # One builder at a time for an env; the others wait and find it done.
         with locked(store.root / "locks" / f"env-{key}"):
-            env = find_env(store, key) or _make_env(request, lock, store, key, progress)
+            env = find_env(store, key)
+            reused = env is not None
+            if env is None:
+                store.sweep()
+                env = _make_env(request, lock, store, key, progress)
     agent, agent_digest = agent_layer(store, request.prefix, request.platform, env, request.compression)
     return RuntimeLayers(lock_digest, agent_digest, request.prefix, request.platform, env, agent), reused
 

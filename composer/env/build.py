@@ -25,6 +25,7 @@ from composer.env.portable import make_portable
 from composer.env.verify import verify_files
 from composer.errors import DiskFullError, StoreError
 from composer.oci.platform import Platform
+from composer.store.owner import owner
 
 Progress = Callable[[str, int, int], None]
 PREFIX = "/.oc"
@@ -93,7 +94,7 @@ def _stage(parent: Path) -> Iterator[Path]:
     """A folder below ``parent``; a killed process leaves ``env-PID-*`` for prune."""
     with _disk(parent):
         parent.mkdir(parents=True, exist_ok=True)
-        stage = Path(tempfile.mkdtemp(prefix=f"env-{os.getpid()}-", dir=parent)).resolve()
+        stage = Path(tempfile.mkdtemp(prefix=f"env-{owner()}-", dir=parent)).resolve()
         stage.chmod(0o755)
     try:
         yield stage

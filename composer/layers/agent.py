@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import subprocess
 import tarfile
 import tempfile
@@ -24,6 +23,7 @@ from composer.oci.mediatype import Compression, compression_of
 from composer.oci.platform import Platform
 from composer.store.disk import disk_errors
 from composer.store.lock import locked
+from composer.store.owner import owner
 from composer.store.store import Store
 
 NAME = "agent.pyz"
@@ -143,7 +143,7 @@ def _pack(
 @contextmanager
 def _temporary(store: Store, name: str) -> Iterator[Path]:
     """A folder that is swept when this process is killed."""
-    with tempfile.TemporaryDirectory(dir=store.root / "tmp", prefix=f"{name}-{os.getpid()}-") as folder:
+    with tempfile.TemporaryDirectory(dir=store.root / "tmp", prefix=f"{name}-{owner()}-") as folder:
         yield Path(folder)
 
 

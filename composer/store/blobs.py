@@ -13,6 +13,7 @@ from typing import IO, BinaryIO
 from composer.errors import DigestMismatchError, StoreError
 from composer.oci.digest import Digest
 from composer.store.disk import disk_errors
+from composer.store.owner import owner
 
 _CHUNK = 1 << 20
 
@@ -72,7 +73,7 @@ class BlobStore:
         with disk_errors(self.root):
             (self.root / "blobs" / "sha256").mkdir(parents=True, exist_ok=True)
             (self.root / "tmp").mkdir(parents=True, exist_ok=True)
-            file = tempfile.NamedTemporaryFile(prefix=f"blob-{os.getpid()}-", dir=self.root / "tmp", delete=False)
+            file = tempfile.NamedTemporaryFile(prefix=f"blob-{owner()}-", dir=self.root / "tmp", delete=False)
         try:
             yield BlobWriter(self, file.file, Path(file.name))
         finally:

@@ -7,14 +7,15 @@ import threading
 from pathlib import Path
 
 from composer.store.disk import disk_errors
+from composer.store.owner import owner
 
 
 def replace_file(path: Path, data: bytes) -> None:
     """Give ``path`` the content ``data`` by rename; raises `DiskFullError`, `StoreError`.
 
-    A killed process leaves ``.NAME.PID-THREAD``, which is swept.
+    A killed process leaves ``.NAME.PID-NAMESPACE-THREAD``, which is swept.
     """
-    partial = path.with_name(f".{path.name}.{os.getpid()}-{threading.get_native_id()}")
+    partial = path.with_name(f".{path.name}.{owner()}-{threading.get_native_id()}")
     try:
         with disk_errors(path):
             with partial.open("wb") as file:

@@ -14,6 +14,7 @@ import pytest
 from composer.errors import StoreError
 from composer.oci.descriptor import Descriptor
 from composer.oci.mediatype import OCI
+from composer.store.owner import owner, pid_namespace
 from composer.store.store import Store
 
 
@@ -95,14 +96,30 @@ def test_sweep_takes_what_dead_processes_left_and_nothing_else(tmp_path: Path) -
         [sys.executable, "-c", "import os; print(os.getpid())"], capture_output=True, check=True, text=True
     ).stdout.strip()
     (store.layout.root / "tmp").mkdir()
-    left = [store.root / "tmp" / f"env-{dead}-x", store.layout.root / "tmp" / f"blob-{dead}-y"]
-    left += [store.root / "envs" / f".key.json.{dead}-1", store.layout.root / f".index.json.{dead}-1"]
+    owned = f"{dead}-{pid_namespace()}"
+    left = [store.root / "tmp" / f"env-{owned}-x", store.layout.root / "tmp" / f"blob-{owned}-y"]
+    left += [store.root / "envs" / f".key.json.{owned}-1", store.layout.root / f".index.json.{owned}-1"]
     left[0].mkdir()
     (left[0] / "file").write_text("")
-    kept = [store.root / "tmp" / f"env-{os.getpid()}-x", store.root / "envs" / "key.json", store.root / "tmp" / "other"]
+    kept = [
+        store.root / "tmp" / f"env-{owner()}-x",
+        store.root / "tmp" / f"env-{dead}-1-x",
+        store.root / "envs" / "key.json",
+        store.root / "tmp" / "other",
+    ]
     for path in [*left[1:], *kept]:
         path.write_text("{}")
     store.sweep()
     assert [path for path in left if path.exists()] == []
     assert [path for path in kept if not path.exists()] == []
     assert store.verify() == []
+
+
+def test_sweep_takes_what_another_pid_namespace_left_a_day_ago(tmp_path: Path) -> None:
+    store = Store.open(tmp_path)
+    old, new = (store.root / "tmp" / f"blob-{os.getpid()}-1-{name}" for name in ("old", "new"))
+    for path in (old, new):
+        path.write_text("")
+    os.utime(old, (0, 0))
+    store.sweep()
+    assert (old.exists(), new.exists()) == (False, True)
