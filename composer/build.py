@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -22,6 +23,8 @@ from composer.store.store import Store
 
 if TYPE_CHECKING:
     from composer.env.lock import Lock
+
+_ARCHIVE = re.compile(r"\.(tar(\.(gz|xz|zst|zstd|bz2))?|tgz|txz|tzst|tbz2?)$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +146,7 @@ def _make_env(request: BuildRequest, lock: Lock, store: Store, key: str, progres
 
 
 def default_name(base: str, plan: Plan) -> str:
-    """A name for people: the base's, made safe, and the source tag."""
-    kept = "".join(c if c.isalnum() or c in "._-" else "-" for c in base.lower().rpartition("/")[2])
+    """A name for people: the base's without an archive's suffix, made safe, and the source tag."""
+    stem = _ARCHIVE.sub("", base.lower().rpartition("/")[2])
+    kept = "".join(c if c.isascii() and (c.isalnum() or c in "._-") else "-" for c in stem)
     return f"{kept.strip('._-') or 'image'}-rt:{plan.tags.source}"
