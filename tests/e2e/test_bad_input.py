@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.kit.bases import shared
+from tests.kit.images import HOSTILE, member, tar
 
 COMPOSER = str(Path(sys.executable).parent / "composer")
 
@@ -61,3 +62,39 @@ def test_base_of_another_architecture_is_refused(tmp_path: Path) -> None:
 def test_help_and_usage(tmp_path: Path) -> None:
     assert composer("--help", store=tmp_path).returncode == 0
     assert composer("nothing", store=tmp_path).returncode == 64
+
+
+BAD_TARS = {
+    "prefix-conflict": (lambda: tar(member(".oc")), 68, "prefix_conflict"),
+    "hostile": (HOSTILE["hard-link-out"], 65, "bad_archive"),
+    "truncated": (HOSTILE["truncated-gzip"], 65, "bad_archive"),
+}
+
+
+@pytest.mark.parametrize("case", BAD_TARS)
+def test_bad_root_file_system(case: str, tmp_path: Path) -> None:
+    make, status, code = BAD_TARS[case]
+    path = tmp_path / "base.tar"
+    path.write_bytes(make())
+    done = composer("build", f"rootfs:{path}", "--json", store=tmp_path / "store")
+    assert done.returncode == status, done.stderr
+    assert json.loads(done.stdout)["error"]["code"] == code
+    assert done.stderr.count("\n") == 1
+    assert str(path) in done.stderr
+
+
+_FULL = 'mount -t tmpfs -o size=64k tmpfs "$1" && exec "$2" build "$3" --json'
+
+
+@pytest.mark.root
+def test_full_disk(tmp_path: Path) -> None:
+    path, store = tmp_path / "base.tar", tmp_path / "store"
+    path.write_bytes(tar(member("a", data=os.urandom(1 << 20))))
+    store.mkdir()
+    done = subprocess.run(
+        ["unshare", "--mount", "sh", "-c", _FULL, "sh", str(store), COMPOSER, f"rootfs:{path}"],
+        env={**os.environ, "COMPOSER_STORE": str(store)}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 74, done.stderr
+    assert json.loads(done.stdout)["error"]["code"] == "disk_full"
+    assert done.stderr.count("\n") == 1
