@@ -29,17 +29,19 @@ def resolve_lock(
 ) -> Lock:
     """The lock of the specs ``names`` for ``platform``.
 
-    Without channels of the caller's, the ``conda-lock.yml`` beside a single spec counts, and must match it. Otherwise
-    the answer is kept in the store under the spec, the channels and the state of those that are folders.
+    The ``conda-lock.yml`` beside a single spec counts, and must match it, unless the caller names channels other than
+    those that it was made from. Otherwise the answer is kept in the store under the spec, the channels and the state of
+    those that are folders.
     Raises `SpecError`, `ChannelError`, `UnsolvableError`.
     """
     spec = replace(builtin.load(",".join(names)), platforms=(platform.subdir,))
     chosen = choose(spec, channels)
     beside = builtin.lock_path(",".join(names))
-    if beside is not None and chosen == choose(spec, (), {}):
+    if beside is not None:
         lock = lockfile.load(beside)
-        lock.check(spec, platform)
-        return lock
+        if chosen in (choose(spec, (), {}), lock.channels):
+            lock.check(spec, platform)
+            return lock
     kept = store.root / "solved" / f"{_key(spec, chosen, platform)}.yml"
     if kept.exists():
         return lockfile.load(kept)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -51,6 +52,31 @@ def test_one_line_and_a_distinct_status(case: str, tmp_path: Path) -> None:
     if arguments[0] == "build":
         as_json = composer(*arguments, "--json", store=tmp_path)
         assert json.loads(as_json.stdout)["error"]["code"] == code
+
+
+def locked_spec(folder: Path, channel: str, store: Path) -> Path:
+    """A spec of the user's own with the lock that `composer lock` writes beside it."""
+    folder.mkdir()
+    (folder / "environment.yml").write_text("name: mine\ndependencies:\n  - tzdata\n  - sysroot_linux-64\n")
+    done = composer("lock", str(folder), "--channel", channel, store=store)
+    assert done.returncode == 0, done.stderr
+    return folder / "conda-lock.yml"
+
+
+def test_a_lock_whose_hash_does_not_match(channel: str, tmp_path: Path) -> None:
+    lock = locked_spec(tmp_path / "mine", channel, tmp_path / "store")
+    lock.write_text(re.sub(r"sha256: [0-9a-f]{8}", "sha256: 00000000", lock.read_text()))
+    done = composer("build", "scratch", "--env", str(lock.parent), "--channel", channel, store=tmp_path / "store")
+    assert done.returncode == 76, done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_lock_of_another_spec(channel: str, tmp_path: Path) -> None:
+    lock = locked_spec(tmp_path / "mine", channel, tmp_path / "store")
+    spec = lock.with_name("environment.yml")
+    spec.write_text(spec.read_text() + "  - bash\n")
+    done = composer("build", "scratch", "--env", str(lock.parent), "--channel", channel, store=tmp_path / "store")
+    assert done.returncode == 78, done.stderr
 
 
 def test_base_of_another_architecture_is_refused(tmp_path: Path) -> None:

@@ -49,7 +49,7 @@ class Chroot:
 def started(
     root: Chroot, argv: Sequence[str], wrapper: Sequence[str] = ()
 ) -> Iterator[tuple[Path, subprocess.Popen[bytes]]]:
-    """Start ``argv`` in the chroot, under ``wrapper`` (strace); yields the control directory once the agent is ready."""
+    """Start ``argv`` in the chroot, under ``wrapper`` (strace); yields the control directory, the agent being ready."""
     # Short: the agent's socket must fit into sun_path, 108 bytes.
     folder = Path(tempfile.mkdtemp(prefix="oc-", dir="/tmp"))
     control = folder / "control"
@@ -79,7 +79,7 @@ def started(
 
 
 def _kill_children(pid: int) -> None:
-    """Kill the namespace's first process, and all in it with it: `--kill-child` is lost when a child changes its uid."""
+    """Kill the namespace's first process, and all in it with it: `--kill-child` is lost when the child changes uid."""
     for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
         os.kill(int(child), signal.SIGKILL)
 

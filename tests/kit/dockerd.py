@@ -51,6 +51,8 @@ def dockerd(*arguments: str, network: bool = True) -> Iterator[str]:
 
 
 def _arguments(folder: Path, bridge: str | None) -> list[str]:
+    # containerd takes no name that has two underscores or ends in one, and mkdtemp makes such names.
+    namespace = "ocd-" + hashlib.sha256(folder.name.encode()).hexdigest()[:12]
     return [
         f"--host=unix://{folder}/docker.sock",
         f"--data-root={folder}/data",
@@ -58,8 +60,8 @@ def _arguments(folder: Path, bridge: str | None) -> list[str]:
         f"--pidfile={folder}/pid",
         f"--bridge={bridge or 'none'}",
         "--iptables=false",  # the rules are the machine's; ports are published by docker-proxy
-        f"--containerd-namespace={folder.name}",
-        f"--containerd-plugins-namespace={folder.name}-plugins",
+        f"--containerd-namespace={namespace}",
+        f"--containerd-plugins-namespace={namespace}-plugins",
     ]
 
 
