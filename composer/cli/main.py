@@ -13,7 +13,7 @@ import typer
 from composer.cli import build, env, inspect, run, sandbox
 from composer.cli.doctor import doctor
 from composer.cli.render import failure, notice
-from composer.errors import ComposerError
+from composer.errors import ComposerError, UsageError
 
 INTERRUPTED = 130
 
@@ -84,8 +84,9 @@ def _unexpected(error: Exception, *, as_json: bool) -> int:
     """Usage errors of the parser, aborts, and faults of our own."""
     show, status = getattr(error, "format_message", None), getattr(error, "exit_code", None)
     if show is not None:  # the parser's own errors: a usage error
-        notice(f"error: {show()}")
-        return 64 if status == 2 else int(status or 64)
+        usage = UsageError("arguments", str(show()), "see --help")
+        failure(usage, as_json=as_json)
+        return usage.exit_status
     if isinstance(status, int):  # typer.Exit, typer.Abort
         return status
     if type(error).__name__ == "Abort":

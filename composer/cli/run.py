@@ -5,16 +5,14 @@ from __future__ import annotations
 import asyncio
 import shlex
 import sys
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from composer.cli import options
 from composer.cli.render import emit, progress
 from composer.cli.starting import with_start_options
-
-if TYPE_CHECKING:
-    from composer.client.start import StartOptions
+from composer.client.start import StartOptions
 
 TIMED_OUT = 124
 

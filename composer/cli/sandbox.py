@@ -7,20 +7,18 @@ import base64
 import json
 import sys
 import time
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from composer.cli import options
 from composer.cli.render import emit, progress, say, table
 from composer.cli.starting import with_start_options
+from composer.client.start import StartOptions
 from composer.errors import SandboxNotFoundError, UsageError
 from composer.runtime.engine import Engine, SandboxInfo
 from composer.runtime.open import ENGINES, open_engine
 from composer.store.store import Store
-
-if TYPE_CHECKING:
-    from composer.client.start import StartOptions
 
 Name = Annotated[str, typer.Argument(help="The sandbox's name.")]
 

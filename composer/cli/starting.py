@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any, get_type_hints
 
 from composer.cli import options
+from composer.client.start import StartOptions
 from composer.errors import UsageError
-
-if TYPE_CHECKING:
-    from composer.client.start import StartOptions
 
 
 def start_options(
@@ -28,8 +26,6 @@ def start_options(
     best_effort: options.BestEffort = False,
 ) -> StartOptions:
     """How to start, from the command line's words; raises `UsageError`."""
-    from composer.client.start import StartOptions
-
     if engine not in ("oci", "docker"):
         raise UsageError(f"--engine {engine}", "is not an engine", "use oci or docker")
     return StartOptions(
@@ -47,25 +43,16 @@ def start_options(
 
 def with_start_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """A command that takes the options of `start_options` beside its own, and gets their result as ``start``."""
-    shared = inspect.signature(start_options, eval_str=False).parameters
-    hints = inspect.get_annotations(start_options, eval_str=False)
-    own = [p for name, p in inspect.signature(command).parameters.items() if name != "start"]
+    shared = inspect.signature(start_options).parameters
+    own = {name: p for name, p in inspect.signature(command).parameters.items() if name != "start"}
 
     def run(**given: Any) -> Any:
         start = start_options(**{name: given.pop(name) for name in shared})
         return command(start=start, **given)
 
+    hints = {**get_type_hints(start_options, include_extras=True), **get_type_hints(command, include_extras=True)}
+    parameters = [p.replace(annotation=hints[name], kind=p.KEYWORD_ONLY) for name, p in {**own, **shared}.items()]
     run.__doc__, run.__name__ = command.__doc__, command.__name__
-    words = {**{p.name: p.annotation for p in own}, **{name: hints[name] for name in shared}}
-    resolved = {name: _resolved(word, command) for name, word in words.items()}
-    run.__annotations__ = resolved
-    parameters = [p.replace(annotation=resolved[p.name], kind=p.KEYWORD_ONLY) for p in (*own, *shared.values())]
+    run.__annotations__ = {p.name: p.annotation for p in parameters}
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     return run
-
-
-def _resolved(annotation: Any, command: Callable[..., Any]) -> Any:
-    """The type that an annotation's words mean, where they were written."""
-    if not isinstance(annotation, str):
-        return annotation
-    return eval(annotation, {**globals(), **command.__globals__})  # the words are our own
