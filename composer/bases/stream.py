@@ -6,6 +6,7 @@ import bz2
 import gzip
 import hashlib
 import lzma
+import sys
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -58,13 +59,15 @@ def unpacked_stream(stream: BinaryIO, packing: Packing, source: str) -> Iterator
     """The tar inside a compressed stream; a fault of the compression becomes an `ArchiveError` naming ``source``."""
     try:
         yield _open(stream, packing)
-    except (EOFError, zlib.error, gzip.BadGzipFile, lzma.LZMAError) as error:
+    except _faults() as error:
         raise ArchiveError(source, f"is truncated or corrupt ({error})", "fetch it again") from error
-    except Exception as error:
-        # zstandard is imported only where it is needed, and so is its error
-        if type(error).__name__ == "ZstdError":
-            raise ArchiveError(source, f"is truncated or corrupt ({error})", "fetch it again") from error
-        raise
+
+
+def _faults() -> tuple[type[Exception], ...]:
+    """What the decompressors raise; zstandard's own only when it was imported."""
+    known = (EOFError, zlib.error, gzip.BadGzipFile, lzma.LZMAError)
+    zstandard = sys.modules.get("zstandard")
+    return (*known, zstandard.ZstdError) if zstandard else known
 
 
 def _open(stream: BinaryIO, packing: Packing) -> BinaryIO:
