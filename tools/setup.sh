@@ -43,11 +43,13 @@ system() {
     rm -f "$log"
 }
 
-# virtual_environment [EXTRA]: .venv with this checkout in it, made again when pyproject.toml has changed.
+# virtual_environment [EXTRAS]: .venv with this checkout in it, made again when pyproject.toml has changed.
 virtual_environment() {
-    local extra="${1:-}" stamp="$venv/.composer-installed" want
+    local extra="${1:-}" stamp="$venv/.composer-installed" want have=
     want="$extra $(cksum <"$root/pyproject.toml")"
-    if [ -f "$stamp" ] && { [ "$(cat "$stamp")" = "$want" ] || [ "$(cat "$stamp")" = "dev ${want#* }" ]; }; then return; fi
+    [ -f "$stamp" ] && have=$(cat "$stamp")
+    # An environment with all extras serves for those who need none.
+    if [ "$have" = "$want" ] || [ "$have" = "dev,lock ${want#* }" ]; then return; fi
     if [ ! -x "$python" ]; then
         local base
         if ! base=$(find_python); then

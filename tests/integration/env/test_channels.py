@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +14,7 @@ from composer.env.lock import Lock
 from composer.env.solve import solve
 from composer.errors import ChannelError, SpecError, UnsolvableError
 from composer.oci.platform import Platform
+from tests.kit.skip import unavailable
 
 CORE = replace(builtin.load("core"), platforms=("linux-64",))
 
@@ -51,9 +53,11 @@ def test_a_match_spec_that_is_none(channel: str, tmp_path: Path):
         solve(replace(CORE, dependencies=("python ===",)), [channel], tmp_path)
 
 
+@pytest.mark.filterwarnings("ignore::PendingDeprecationWarning", "ignore::DeprecationWarning")  # of its own parts
 def test_conda_lock_reads_our_lock(core_lock: Lock, tmp_path: Path):
     """The oracle of format 1 is conda-lock's own model (the extra ``lock``)."""
-    pytest.importorskip("conda_lock", reason="the extra `lock` is not installed")
+    if importlib.util.find_spec("conda_lock") is None:
+        unavailable("the extra `lock` is not installed")
     from conda_lock.lockfile import parse_conda_lock_file
 
     path = tmp_path / "conda-lock.yml"
