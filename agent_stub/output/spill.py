@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import tempfile
 
 _LARGEST = 1 << 30
@@ -77,3 +78,9 @@ class SpillFolder:
                 except OSError:
                     continue
         return self._path
+
+    def remove(self) -> None:
+        """Remove the folder and what is in it, at the agent's end."""
+        if self._path is not None:
+            shutil.rmtree(self._path, ignore_errors=True)
+            self._path, self._tried = None, False

@@ -90,6 +90,7 @@ class Sessions:
             session.close()
         self._sessions.clear()
         kill_tree(os.getpid())
+        self._spills.remove()
         self._reaper.close()
 
     async def _open(self, body: SessionOpen) -> Session:

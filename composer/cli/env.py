@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, cast, get_args
 
 import typer
 
 from composer.build import BuildRequest, runtime_layers
 from composer.cli.options import Channel, Json, PlatformOption, parse_env, parse_platform
 from composer.cli.render import emit, progress, say, size, table
-from composer.errors import VerifyError
+from composer.env.solve import SolverName
+from composer.errors import UsageError, VerifyError
 from composer.store.store import Store
 
 Specs = Annotated[str, typer.Argument(help="Environment specs, by name or path, separated by commas.")]
@@ -33,16 +34,19 @@ def lock(
     ] = None,
     channel: Channel = None,
     platform: PlatformOption = None,
+    solver: Annotated[str, typer.Option("--solver", help="auto, rattler or micromamba.")] = "auto",
     as_json: Json = False,
 ) -> None:
     """Solve a spec and write its conda-lock.yml (format 1)."""
+    if solver not in get_args(SolverName):
+        raise UsageError(f"--solver {solver}", "is not a solver", f"use {', '.join(get_args(SolverName))}")
     from composer.env import builtin
     from composer.env.resolve import save, solve_specs
 
     names = parse_env(env)
     wanted = (parse_platform(platform),) if platform else ()
     with progress(quiet=as_json) as report:
-        made = solve_specs(names, tuple(channel or ()), wanted, Store.open(), report)
+        made = solve_specs(names, tuple(channel or ()), wanted, Store.open(), report, cast(SolverName, solver))
     target = output or builtin.find(names[-1]).with_name("conda-lock.yml")
     save(made, target)
     if as_json:

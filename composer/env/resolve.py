@@ -12,6 +12,7 @@ from urllib.parse import unquote, urlsplit
 from composer.env import builtin, lockfile
 from composer.env.channel import choose
 from composer.env.lock import Lock
+from composer.env.solve import SolverName, solve
 from composer.env.spec import EnvironmentSpec
 from composer.oci.platform import Platform
 from composer.store.lock import locked
@@ -52,13 +53,18 @@ def resolve_lock(
 
 
 def solve_specs(
-    names: Sequence[str], channels: Sequence[str], platforms: Sequence[Platform], store: Store, progress: Progress
+    names: Sequence[str],
+    channels: Sequence[str],
+    platforms: Sequence[Platform],
+    store: Store,
+    progress: Progress,
+    solver: SolverName = "auto",
 ) -> Lock:
     """A new lock for ``platforms`` (empty: those of the spec), whatever was solved before."""
     spec = builtin.load(",".join(names))
     if platforms:
         spec = replace(spec, platforms=tuple(platform.subdir for platform in platforms))
-    return _solve(spec, choose(spec, channels), store, progress)
+    return _solve(spec, choose(spec, channels), store, progress, solver)
 
 
 def save(lock: Lock, path: Path) -> None:
@@ -68,11 +74,11 @@ def save(lock: Lock, path: Path) -> None:
     partial.replace(path)
 
 
-def _solve(spec: EnvironmentSpec, channels: Sequence[str], store: Store, progress: Progress) -> Lock:
-    from composer.env.solve import solve
-
+def _solve(
+    spec: EnvironmentSpec, channels: Sequence[str], store: Store, progress: Progress, solver: SolverName = "auto"
+) -> Lock:
     progress("solve the environment", 0, 1)
-    lock = solve(spec, channels, store.root / "channels")
+    lock = solve(spec, channels, store.root / "channels", solver)
     progress("solve the environment", 1, 1)
     return lock
 
