@@ -16,8 +16,9 @@ from composer.oci.mediatype import Compression
 from composer.oci.platform import Platform
 from composer.plan.append import plan_append
 from composer.plan.values import Mode, Options, Plan, PlannedBlob, RuntimeLayers
+from composer.progress import Progress, silent
 from composer.sinks.open import open_sink
-from composer.sinks.sink import Progress, Written
+from composer.sinks.sink import Written
 from composer.store.lock import locked
 from composer.store.store import Store
 
@@ -75,10 +76,6 @@ class Stopwatch:
             yield
         finally:
             self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - began
-
-
-def silent(_what: str, _done: int, _total: int) -> None:
-    """Take progress and tell nobody."""
 
 
 def build(request: BuildRequest, store: Store, progress: Progress = silent) -> BuildResult:

@@ -5,17 +5,17 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from composer.errors import ComposerError
+from composer.progress import Progress
 
 if TYPE_CHECKING:
     from rich.progress import Progress as RichProgress
     from rich.progress import TaskID
 
-Progress = Callable[[str, int, int], None]
 _PLAIN_AFTER = 1.0
 
 

@@ -17,7 +17,8 @@ from composer.client.results import ExecResult, OutputPiece, RunResult
 from composer.client.sandbox import RunChanges
 from composer.client.session import OnOutput, RunOptions
 from composer.client.session import Session as AsyncSession
-from composer.client.start import Changes, Progress, StartOptions
+from composer.client.start import Changes, StartOptions
+from composer.progress import Progress
 
 T = TypeVar("T")
 

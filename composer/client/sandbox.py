@@ -14,8 +14,9 @@ from composer.client.files import Files
 from composer.client.opening import Opening
 from composer.client.results import ExecResult, OutputPiece, RunResult
 from composer.client.session import OnOutput, RunOptions, Session, execute
-from composer.client.start import Changes, Progress, Start, StartOptions, start
+from composer.client.start import Changes, Start, StartOptions, start
 from composer.errors import AgentLostError
+from composer.progress import Progress
 
 if TYPE_CHECKING:
     from composer.runtime.engine import Engine, Running

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, TypedDict
 
+from composer.progress import Progress
 from composer.runtime.engine import Engine, Limits, Network, Running, SandboxOptions
 
 if TYPE_CHECKING:
     from composer.store.store import Store
-
-Progress = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +94,8 @@ async def start(request: Start) -> tuple[Engine, Running]:
 
 def _compose(request: Start, store: Store) -> str:
     """The image as the engine calls it: by digest in the store, by name in a container engine."""
-    from composer.build import BuildRequest, build, silent
+    from composer.build import BuildRequest, build
+    from composer.progress import silent
 
     options = request.options
     container_engine = options.engine != "oci"

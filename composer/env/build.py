@@ -7,7 +7,7 @@ import re
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Protocol
@@ -23,11 +23,11 @@ from composer.env.loader import check_prefix
 from composer.env.lock import Lock, LockedPackage
 from composer.env.portable import make_portable
 from composer.env.verify import verify_files
-from composer.errors import DiskFullError, StoreError
 from composer.oci.platform import Platform
+from composer.progress import Progress, silent
+from composer.store.disk import disk_errors
 from composer.store.owner import owner
 
-Progress = Callable[[str, int, int], None]
 PREFIX = "/.oc"
 
 _STEPS = ("link", "portable", "compile", "check")
@@ -40,10 +40,6 @@ class Rooted(Protocol):
     @property
     def root(self) -> Path:
         """The store's folder."""
-
-
-def silent(what: str, done: int, total: int) -> None:
-    """Progress that nobody looks at."""
 
 
 def machine_of(platform: Platform) -> Machine:
@@ -76,7 +72,7 @@ def build_env(
         progress(_STEPS[0], 0, len(_STEPS))
         linked = link(archives, root, stage / "extracted", prefix)
         progress(_STEPS[1], 1, len(_STEPS))
-        with _disk(stage):
+        with disk_errors(stage):
             moved = make_portable(root, machine, prefix)
             shutil.rmtree(stage / "extracted")
             progress(_STEPS[2], 2, len(_STEPS))
@@ -92,7 +88,7 @@ def build_env(
 @contextmanager
 def _stage(parent: Path) -> Iterator[Path]:
     """A folder below ``parent``; a killed process leaves ``env-PID-*`` for prune."""
-    with _disk(parent):
+    with disk_errors(parent):
         parent.mkdir(parents=True, exist_ok=True)
         stage = Path(tempfile.mkdtemp(prefix=f"env-{owner()}-", dir=parent)).resolve()
         stage.chmod(0o755)
@@ -113,18 +109,6 @@ def _remove_for_good(stage: Path) -> None:
         if absent == 3:
             return
         time.sleep(0.02)
-
-
-@contextmanager
-def _disk(where: Path) -> Iterator[None]:
-    import errno
-
-    try:
-        yield
-    except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            raise DiskFullError(str(where), "no space is left on the device", "free some and run it again") from error
-        raise StoreError(str(error.filename or where), error.strerror or str(error), "check its permissions") from error
 
 
 def _packages(

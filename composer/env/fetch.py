@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import errno
 import hashlib
-import os
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -16,13 +15,14 @@ from urllib.parse import unquote, urlsplit
 
 from composer.env.channel import redacted, unreachable
 from composer.env.lock import LockedPackage
-from composer.errors import ChannelError, DigestMismatchError, DiskFullError, StoreError
+from composer.errors import ChannelError, DigestMismatchError
+from composer.progress import Progress
+from composer.store.disk import disk_errors
 from composer.store.lock import locked
 
 if TYPE_CHECKING:
     import requests
 
-Progress = Callable[[str, int, int], None]
 
 _AT_ONCE = 8
 _ATTEMPTS = 3
@@ -65,7 +65,7 @@ class PackageCache:
         path = self.path(package)
         if path.is_file():  # it appeared by rename after its check
             return path
-        with _disk(self.root), locked(path.with_name("lock")):
+        with disk_errors(self.root), locked(path.with_name("lock")):
             if path.is_file():
                 return path
             part = path.with_name("part")
@@ -95,8 +95,8 @@ def _download(url: str, part: Path, sha256: str, session: requests.Session) -> N
             else:
                 _receive(url, part, session)
         except (OSError, _TruncatedError) as error:  # requests' exceptions are OSErrors
-            if _is_disk(error) or attempt + 1 == _ATTEMPTS or not _worth_another(error):
-                raise error if _is_disk(error) else unreachable(url, _reason(error)) from error
+            if _isdisk_errors(error) or attempt + 1 == _ATTEMPTS or not _worth_another(error):
+                raise error if _isdisk_errors(error) else unreachable(url, _reason(error)) from error
             continue
         with part.open("rb") as file:
             found = hashlib.file_digest(file, "sha256").hexdigest()
@@ -162,7 +162,7 @@ def _worth_another(error: Exception) -> bool:
     )
 
 
-def _is_disk(error: Exception) -> bool:
+def _isdisk_errors(error: Exception) -> bool:
     return isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
 
 
@@ -171,13 +171,3 @@ def _reason(error: Exception) -> str:
     text = str(getattr(error, "strerror", None) or error)
     inner = text.rsplit("Error(", 1)[-1] if "Error(" in text else text
     return " ".join(inner.split())[-160:].strip("()\"'") or type(error).__name__
-
-
-@contextmanager
-def _disk(where: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            raise DiskFullError(str(where), "no space is left on the device", "free some and run it again") from error
-        raise StoreError(str(where), os.strerror(error.errno or 0), "check the path and its permissions") from error

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -15,14 +15,9 @@ from composer.env.lock import Lock
 from composer.env.solve import SolverName, solve
 from composer.env.spec import EnvironmentSpec
 from composer.oci.platform import Platform
+from composer.progress import Progress, silent
 from composer.store.lock import locked
 from composer.store.store import Store
-
-Progress = Callable[[str, int, int], None]
-
-
-def silent(_what: str, _done: int, _total: int) -> None:
-    """Take progress and tell nobody."""
 
 
 def resolve_lock(

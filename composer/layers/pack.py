@@ -15,10 +15,9 @@ from composer.layers.tar import write_tar
 from composer.oci.descriptor import Descriptor
 from composer.oci.digest import Digest
 from composer.oci.mediatype import OCI, Compression
+from composer.progress import Progress
 from composer.store.blobs import BlobStore, BlobWriter
 from composer.store.store import Store
-
-Progress = Callable[[str, int, int], None]
 
 _GZIP_LEVEL = 9  # core on 2 cores: level 6 18.8 MB in 1.0 s, 9 18.7 MB in 1.8 s, 10 18.2 MB in 4.3 s
 _ZSTD_LEVEL = 15

@@ -19,7 +19,8 @@ from composer.oci.canonical import compact
 from composer.oci.digest import Digest
 from composer.oci.mediatype import OCI, compression_of
 from composer.plan.values import Plan, PlannedBlob
-from composer.sinks.sink import BlobReader, Progress, Written
+from composer.progress import Progress
+from composer.sinks.sink import BlobReader, Written
 from composer.store.layout import REFERENCE_NAME
 
 CONTAINERD_NAME = "io.containerd.image.name"

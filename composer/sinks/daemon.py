@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 from composer.engine_api import connected
 from composer.errors import EngineError
 from composer.plan.values import Plan
+from composer.progress import Progress
 from composer.sinks.archive import DockerArchive, OciArchive
-from composer.sinks.sink import BlobReader, Progress, Written
+from composer.sinks.sink import BlobReader, Written
 from composer.store.store import Store
 
 if TYPE_CHECKING:

@@ -8,7 +8,8 @@ from pathlib import Path
 from composer.errors import ArchiveError
 from composer.oci.descriptor import Descriptor
 from composer.plan.values import Plan
-from composer.sinks.sink import BlobReader, Progress, Written
+from composer.progress import Progress
+from composer.sinks.sink import BlobReader, Written
 from composer.store.layout import Layout
 
 

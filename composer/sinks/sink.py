@@ -9,11 +9,10 @@ from typing import BinaryIO, Protocol
 
 from composer.oci.digest import Digest
 from composer.plan.values import Plan, PlannedBlob
+from composer.progress import Progress
 
 BlobReader = Callable[[PlannedBlob], AbstractContextManager[BinaryIO]]
 """Opens the stored bytes of a planned blob, wherever its origin is."""
-Progress = Callable[[str, int, int], None]
-"""Told (what, bytes done, bytes in all) now and then."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import BinaryIO
 
 from composer.bases.open import open_base
-from composer.build import silent
 from composer.errors import ComposerError
 from composer.plan.append import plan_append
 from composer.plan.values import Options, PlannedBlob
+from composer.progress import silent
 from composer.sinks.open import open_sink
 from composer.store.store import Store
 from tests.kit.images import AMD64, member, runtime, tar

@@ -9,11 +9,12 @@ from typing import BinaryIO
 import pytest
 
 from composer.bases.open import open_base
-from composer.build import BuildRequest, runtime_layers, silent
+from composer.build import BuildRequest, runtime_layers
 from composer.env.lock import Lock
 from composer.oci.platform import Platform
 from composer.plan.append import plan_append
 from composer.plan.values import Options, PlannedBlob
+from composer.progress import silent
 from composer.sinks.open import open_sink
 from composer.store.store import Store
 from tests.kit.bases import shared

@@ -15,15 +15,12 @@ from composer.layers.agent import agent_layer, sources
 from composer.layers.layer import Layer
 from composer.layers.pack import pack_env
 from composer.oci.platform import Platform
+from composer.progress import silent
 from composer.store.store import Store
 from tools.bundle_agent import main as bundle_agent
 
 AGENT_LIMIT = 1 << 20
 CORE_LIMIT = 22_000_000
-
-
-def silent(_what: str, _done: int, _total: int) -> None:
-    pass
 
 
 @pytest.fixture(scope="module")

@@ -14,11 +14,8 @@ from composer.env.lock import Lock
 from composer.layers.agent import agent_layer
 from composer.layers.pack import pack_env
 from composer.layers.record import env_key, find_env, save_env
+from composer.progress import silent
 from composer.store.store import Store
-
-
-def silent(_what: str, _done: int, _total: int) -> None:
-    pass
 
 
 def pack_all(env: BuiltEnv, root: Path) -> None:

@@ -20,6 +20,7 @@ from composer.layers.pack import pack_env
 from composer.oci.digest import Digest
 from composer.oci.mediatype import Compression
 from composer.oci.platform import Platform
+from composer.progress import silent
 from composer.store.store import Store
 
 FILES = {
@@ -28,10 +29,6 @@ FILES = {
     "pyzmq": ("1", {"lib/python3.11/site-packages/zmq/a.py": 5000, "lib/python3.11/site-packages/zmq-1/RECORD": 10}),
     "nodejs": ("1", {"bin/node": 5000}),
 }
-
-
-def silent(_what: str, _done: int, _total: int) -> None:
-    pass
 
 
 def made(root: Path, files: dict[str, tuple[str, dict[str, int]]]) -> BuiltEnv:
