@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import tarfile
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 from composer.bases.base import BaseImage
 from composer.bases.conflict import check_layers
 from composer.bases.image import platforms, resolve_image
+from composer.bases.imported import ImportedLayers
 from composer.bases.scan import scan_once
 from composer.bases.stream import packing_of
 from composer.errors import ArchiveError, BaseNotFoundError, PlatformError
@@ -124,7 +125,7 @@ def _blob(descriptor: Descriptor) -> str:
     return f"blobs/sha256/{descriptor.digest.hex}"
 
 
-class DockerArchiveBase:
+class DockerArchiveBase(ImportedLayers):
     """What ``docker save`` writes: manifest.json, a config, layers by path, which are imported into the store."""
 
     def __init__(self, path: Path, name: str | None, store: Store, source: str) -> None:
@@ -155,14 +156,6 @@ class DockerArchiveBase:
         return BaseImage(
             self._source, config.platform, DOCKER, Digest.of(manifest), manifest, data, layers, config.diff_ids
         )
-
-    def open_layer(self, layer: Descriptor) -> AbstractContextManager[BinaryIO]:
-        """The imported blob."""
-        return self._store.blobs.open(layer.digest)
-
-    def check_prefix(self, image: BaseImage, prefix: str) -> None:
-        """Look at what the import has scanned."""
-        check_layers(image, prefix, self._store, lambda layer: self._store.blobs.open(layer.digest))
 
     def platforms(self) -> Iterator[Platform]:
         """The image's."""

@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 import tempfile
 from collections.abc import Iterator
-from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 from composer.bases.archive import DockerArchiveBase
 from composer.bases.base import BaseImage
-from composer.bases.conflict import check_layers
+from composer.bases.imported import ImportedLayers
 from composer.engine_api import connected, image_attributes
 from composer.errors import PlatformError, UsageError
 from composer.oci.config import Config
@@ -25,7 +24,7 @@ from composer.store.replace import replace_file
 from composer.store.store import Store
 
 
-class DaemonBase:
+class DaemonBase(ImportedLayers):
     """An engine's image.
 
     Its ID is its config's digest, or on a containerd image store its manifest's: a key for what was saved, no more.
@@ -87,14 +86,6 @@ class DaemonBase:
         return BaseImage(
             self._source, config.platform, DOCKER, Digest.of(manifest), manifest, data, layers, config.diff_ids
         )
-
-    def open_layer(self, layer: Descriptor) -> AbstractContextManager[BinaryIO]:
-        """The imported blob."""
-        return self._store.blobs.open(layer.digest)
-
-    def check_prefix(self, image: BaseImage, prefix: str) -> None:
-        """Look at what the import has scanned."""
-        check_layers(image, prefix, self._store, lambda layer: self._store.blobs.open(layer.digest))
 
     def platforms(self) -> Iterator[Platform]:
         """The image's."""

@@ -5,12 +5,10 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
-from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import BinaryIO
 
 from composer.bases.base import BaseImage
-from composer.bases.conflict import check_layers
+from composer.bases.imported import ImportedLayers
 from composer.bases.scan import Scan, remember, scan_file, scan_once
 from composer.bases.scratch import PATH, made_image
 from composer.bases.stream import packing_of, unpacked_stream
@@ -24,7 +22,7 @@ from composer.store.store import Store
 _KEPT: dict[str, Compression] = {"none": "none", "gzip": "gzip", "zstd": "zstd"}
 
 
-class RootfsBase:
+class RootfsBase(ImportedLayers):
     """The tarball becomes a blob of the store as it is; one that no engine reads (xz, bzip2) is stored unpacked."""
 
     def __init__(self, path: Path, store: Store) -> None:
@@ -40,14 +38,6 @@ class RootfsBase:
             raise PlatformError(self._source, cause, f"build with --platform linux/{scan.machine}")
         config = {"Cmd": ["/bin/sh"], "Env": [PATH]}
         return made_image(self._source, platform, (layer,), (scan.diff_id,), config)
-
-    def open_layer(self, layer: Descriptor) -> AbstractContextManager[BinaryIO]:
-        """The blob of the store."""
-        return self._store.blobs.open(layer.digest)
-
-    def check_prefix(self, image: BaseImage, prefix: str) -> None:
-        """Look at the entries that the import has seen."""
-        check_layers(image, prefix, self._store, lambda layer: self._store.blobs.open(layer.digest))
 
     def platforms(self) -> Iterator[Platform]:
         """The one that its programs are for."""

@@ -7,6 +7,7 @@ import json
 import os
 import tarfile
 import tempfile
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
 from io import BytesIO
@@ -26,7 +27,7 @@ from composer.store.layout import REFERENCE_NAME
 CONTAINERD_NAME = "io.containerd.image.name"
 
 
-class _Archive:
+class _Archive(ABC):
     """The file: what it shares between the two formats."""
 
     scheme = ""
@@ -53,12 +54,13 @@ class _Archive:
                 moved = self.write(file, plan, read, progress)
         return Written(f"{self.scheme}:{self._path}:{self._name}", plan.manifest_digest, plan.config_digest, moved)
 
+    @abstractmethod
     def write(self, file: BinaryIO, plan: Plan, read: BlobReader, progress: Progress) -> int:
         """Write the archive to ``file``; returns the bytes of layers in it."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _index(self, plan: Plan) -> tuple[str, bytes]:
-        raise NotImplementedError
+        """The name and bytes of the member that names the image."""
 
 
 class OciArchive(_Archive):
