@@ -15,7 +15,7 @@ from agent_stub.exchange.call import Answer, Call, CancelMode
 from agent_stub.output.spill import Spill, SpillFolder
 from agent_stub.output.window import Window
 from agent_stub.process.reaper import Reaper
-from agent_stub.process.tree import kill_tree, now_tick, signal_tree
+from agent_stub.process.tree import kill_tree, kill_whole, now_tick, signal_tree
 from agent_stub.sessions.pty import Launch
 from agent_stub.sessions.shell import Ended, Shell
 from agent_stub.sessions.syntax import parses
@@ -112,8 +112,7 @@ class Session:
 
     def close(self) -> None:
         """End the shell and everything below it."""
-        kill_tree(self.shell.pid)
-        signal_tree(self.shell.pid, signal.SIGKILL, with_root=True)
+        kill_whole(self.shell.pid)
         if self._command is not None:
             self._command.close()
         self.shell.close()
@@ -213,7 +212,7 @@ class Session:
             signal_tree(self.shell.pid, signal.SIGTERM, with_root=False, since=command.began_tick)
         elif not kill_tree(self.shell.pid, since=command.began_tick):
             # Nothing below it: the shell itself is busy.
-            os.kill(self.shell.pid, signal.SIGKILL)
+            kill_whole(self.shell.pid, since=command.began_tick)
 
     def _escalate(self, command: Command, step: int) -> None:
         """The hard timeout's next step, while the command still runs."""
@@ -229,8 +228,7 @@ class Session:
 
     def _kill_shell(self, command: Command) -> None:
         if command is self._command and self._ended is not None and not self._ended.done():
-            kill_tree(self.shell.pid, since=command.began_tick)
-            os.kill(self.shell.pid, signal.SIGKILL)
+            kill_whole(self.shell.pid, since=command.began_tick)
 
 
 def _existing(folder: str | None) -> str | None:
