@@ -15,6 +15,7 @@ from typing import Any
 from composer import Sandbox
 from composer.build import BuildRequest, BuildResult, build
 from composer.cli.render import notice, progress, say, size
+from composer.env.leave import leave
 from composer.errors import ChannelError, ComposerError
 from composer.store.store import Store
 from tools.bases import bases
@@ -121,4 +122,4 @@ def _expect(truth: bool, what: str) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    leave(main())

@@ -13,6 +13,7 @@ import typer
 from composer.cli import build, env, inspect, run, sandbox
 from composer.cli.doctor import doctor
 from composer.cli.render import failure, notice
+from composer.env.leave import leave
 from composer.errors import ComposerError, UsageError
 
 INTERRUPTED = 130
@@ -56,7 +57,7 @@ def main() -> None:
     """Run the command line; the exit status is the command's, or that of the error's class."""
     # A killed pipe or terminal must unwind as Ctrl-C does, so that nothing is left behind.
     signal.signal(signal.SIGTERM, _terminate)
-    sys.exit(_status(sys.argv[1:]))
+    leave(_status(sys.argv[1:]))
 
 
 def _terminate(_number: int, _frame: Any) -> None:

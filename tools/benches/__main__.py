@@ -8,6 +8,7 @@ import sys
 from collections.abc import Sequence
 
 from composer.cli.render import table
+from composer.env.leave import leave
 from composer.store.store import Store
 from tools.benches.row import Row
 from tools.demonstrate import use_channel
@@ -48,4 +49,4 @@ def _cells(row: Row) -> tuple[str, ...]:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    leave(main(sys.argv[1:]))
