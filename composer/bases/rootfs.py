@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from composer.oci.descriptor import Descriptor
 from composer.oci.digest import Digest
 from composer.oci.mediatype import OCI, Compression
 from composer.oci.platform import Platform
+from composer.store.replace import replace_file
 from composer.store.store import Store
 
 _KEPT: dict[str, Compression] = {"none": "none", "gzip": "gzip", "zstd": "zstd"}
@@ -84,7 +84,5 @@ class RootfsBase(ImportedLayers):
         remember(self._store, digest, scanned)
         layer = Descriptor(OCI.layer_type(compression), digest, size)
         memo.parent.mkdir(exist_ok=True)
-        partial = memo.with_name(f".{memo.name}.{os.getpid()}")
-        partial.write_text(json.dumps(layer.as_json()))
-        partial.replace(memo)
+        replace_file(memo, json.dumps(layer.as_json()).encode())
         return layer

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import posixpath
 import tarfile
 from collections.abc import Callable
@@ -14,6 +13,7 @@ from typing import BinaryIO, cast
 from composer.bases.stream import HashingReader, Packing, unpacked_stream
 from composer.errors import ArchiveError
 from composer.oci.digest import Digest
+from composer.store.replace import replace_file
 from composer.store.store import Store
 
 _LONGEST_HEADER = 1 << 20
@@ -101,9 +101,7 @@ def remember(store: Store, digest: Digest, found: Scan) -> None:
     """Keep what a scan of the blob ``digest`` has found."""
     path = _memo(store, digest)
     path.parent.mkdir(exist_ok=True)
-    partial = path.with_name(f".{path.name}.{os.getpid()}")
-    partial.write_text(json.dumps(asdict(found)))
-    partial.replace(path)
+    replace_file(path, json.dumps(asdict(found)).encode())
 
 
 def _memo(store: Store, digest: Digest) -> Path:

@@ -17,6 +17,7 @@ from composer.env.spec import EnvironmentSpec
 from composer.oci.platform import Platform
 from composer.progress import Progress, silent
 from composer.store.lock import locked
+from composer.store.replace import replace_file
 from composer.store.store import Store
 
 
@@ -64,9 +65,7 @@ def solve_specs(
 
 def save(lock: Lock, path: Path) -> None:
     """Write a lock file: the whole of it, or nothing."""
-    partial = path.with_name(path.name + ".partial")
-    partial.write_text(lockfile.render(lock), encoding="utf-8")
-    partial.replace(path)
+    replace_file(path, lockfile.render(lock).encode())
 
 
 def _solve(

@@ -18,6 +18,7 @@ from composer.runtime.engine import Probe
 from composer.runtime.passwd import Account
 from composer.runtime.seccomp import default_profile
 from composer.runtime.spec import SECCOMP, Bind, Container, bwrap_arguments, runc_config
+from composer.store.replace import replace_file
 from composer.store.store import Store
 
 FILTER = "seccomp.bpf"
@@ -74,9 +75,7 @@ def _probed(store: Store, name: str) -> Probe:
     failure = run_probe(name)
     probe = Probe(name, failure is None, failure or "ran a container" + _NOTES.get(name, ""), name)
     path = store.root / "sandboxes" / f".probe-{name}-{os.geteuid()}"
-    partial = path.with_name(f"{path.name}.{os.getpid()}")
-    partial.write_text(json.dumps({"key": key, "probe": asdict(probe)}))
-    partial.replace(path)
+    replace_file(path, json.dumps({"key": key, "probe": asdict(probe)}).encode())
     return probe
 
 
