@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 import fcntl
 import os
-import struct
 import termios
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -65,10 +64,6 @@ class Terminal:
         """Undo what programs did to the terminal's settings, and drop what was typed and not read."""
         termios.tcflush(self.slave, termios.TCIFLUSH)
         termios.tcsetattr(self.slave, termios.TCSANOW, self._mode)
-
-    def resize(self, rows: int, columns: int) -> None:
-        """Set the window's size; the kernel tells the foreground with SIGWINCH."""
-        fcntl.ioctl(self.slave, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
 
     def close(self) -> None:
         """Close both ends: what still runs on the terminal gets SIGHUP."""

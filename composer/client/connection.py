@@ -120,10 +120,6 @@ class Connection:
         if name in self._requests and self.state == "open":
             self._send(self._codec.encode(Header(name, "cancel"), dump(Cancel(mode))))
 
-    def drop(self, name: bytes) -> None:
-        """Forget a request; what still comes of it is ignored."""
-        self._requests.pop(name, None)
-
     def consumed(self, name: bytes, size: int) -> None:
         """The consumer took ``size`` bytes of events; grants credit when half of the window is free."""
         request = self._requests.get(name)
